@@ -12,7 +12,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 RUNNER = "deemster/sandbox/bin/deemster-runner"
 ISLANDS = "islands"
 BUILT = "src/deemster/web/built"
-SHIPPED = ("analyzers", "languages", "jury", "rubrics", "samples")
+SHIPPED = ("analyzers", "language_servers", "languages", "jury", "rubrics", "samples")
 
 
 class RunnerBuildHook(BuildHookInterface[Any]):

@@ -19,6 +19,12 @@ interface Session {
   language: string;
 }
 
+/** Names of the local copies begin with it, then with the account and the problem. */
+export const DRAFTS = "deemster.draft.";
+/** Asks the pages to keep locally what was typed last. */
+export const KEEP = "deemster:keep";
+/** Tells the pages that the server has everything, and nothing must stay in this browser. */
+export const FORGET = "deemster:forget";
 const SESSIONS = "/v1/code-sessions";
 const LOCAL_MS = 150;
 const SAVE_MS = 1000;
@@ -47,6 +53,8 @@ export class Draft {
     this.version = saved.version;
     addEventListener("online", () => this.saveSoon(0));
     addEventListener("pagehide", () => this.keepLocally());
+    addEventListener(KEEP, () => this.keepLocally());
+    addEventListener(FORGET, () => this.forget());
     document.addEventListener("visibilitychange", () => this.keepLocally());
   }
 
@@ -112,6 +120,12 @@ export class Draft {
     }
   }
 
+  private forget(): void {
+    clearTimeout(this.localTimer);
+    clearTimeout(this.saveTimer);
+    this.isSaved = true;
+  }
+
   private saveSoon(delayMs: number): void {
     clearTimeout(this.saveTimer);
     if (!this.isSaved && !this.inConflict) {
@@ -137,11 +151,7 @@ export class Draft {
   }
 
   private async create(content: Content): Promise<void> {
-    const made = await send<Session>("POST", SESSIONS, {
-      language: content.language,
-      template_code: content.source,
-      problem_id: this.problem,
-    });
+    const made = await openSession(this.problem, content);
     this.session = made.session_id;
     this.version = made.version;
     if (made.source_code !== content.source) throw new Refusal(412, "");
@@ -175,4 +185,21 @@ export class Draft {
       this.show(text("Kept only in this browser: {why}", { why: (fault as Error).message }));
     }
   }
+}
+
+/** The session of the problem, which has this content if there was none before. */
+function openSession(problem: string, content: Content): Promise<Session> {
+  return send<Session>("POST", SESSIONS, {
+    language: content.language,
+    template_code: content.source,
+    problem_id: problem,
+  });
+}
+
+/** Saves a local copy; what another device saved meanwhile stays in the history. */
+export async function saveCopy(problem: string, copy: Content): Promise<void> {
+  const session = await openSession(problem, copy);
+  if (session.source_code === copy.source && session.language === copy.language) return;
+  const body = { source_code: copy.source, language: copy.language };
+  await send("PATCH", `${SESSIONS}/${session.session_id}`, body);
 }

@@ -5,6 +5,8 @@ import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { Compartment, type Extension, Prec } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
 import { basicSetup } from "codemirror";
+import type { LanguageServerLink } from "./language_server.ts";
+import { languages } from "./languages.ts";
 import { look } from "./look.ts";
 import { text } from "./texts.ts";
 
@@ -61,6 +63,8 @@ export interface Message {
 
 export class Editor {
   private readonly mode = new Compartment();
+  private readonly server = new Compartment();
+  private link: LanguageServerLink | undefined;
   private readonly view: EditorView;
   /** Only what people type counts as a change. */
   private isReplacing = false;
@@ -82,6 +86,7 @@ export class Editor {
         basicSetup,
         indentUnit.of("    "),
         this.mode.of([]),
+        this.server.of([]),
         look(),
         EditorView.contentAttributes.of({
           "aria-label": text("Your solution"),
@@ -110,6 +115,17 @@ export class Editor {
   async useLanguage(language: string): Promise<void> {
     const mode = (await MODES[language]?.()) ?? [];
     this.view.dispatch({ effects: this.mode.reconfigure(mode) });
+    this.useServer(language).catch(() => undefined); // the editor works without one
+  }
+
+  /** What talks to language servers is loaded only if the judge runs them. */
+  private async useServer(language: string): Promise<void> {
+    const all = await languages();
+    const served = all.find((each) => each.id === language)?.language_server ?? null;
+    if (!served && !this.link) return;
+    const { LanguageServerLink } = await import("./language_server.ts");
+    this.link ??= new LanguageServerLink(this.view, this.server);
+    this.link.use(language, served);
   }
 
   /** Marks the lines that messages of a compiler are about; an empty list removes the marks. */

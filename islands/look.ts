@@ -19,8 +19,13 @@ const theme = EditorView.theme({
     color: "var(--ink)",
     borderColor: "var(--line)",
   },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--sheet)",
+  },
   ".cm-matchingBracket": { outline: "1px solid var(--accent)", backgroundColor: "transparent" },
   ".cm-changedText": { background: "var(--changed) !important" },
+  "&.cm-merge-b .cm-changedText": { background: "var(--added) !important" },
   ".cm-collapsedLines": {
     background: "var(--code)",
     color: "var(--soft)",

@@ -8,18 +8,29 @@ import { look } from "./look.ts";
 /** Texts with more differences are compared line by line, so that the page stays responsive. */
 const SCAN_LIMIT = 2000;
 
-export function compare(place: HTMLElement, left: string, right: string): void {
-  const extensions = [
+export interface Titled {
+  title: string;
+  content: string;
+}
+
+export function compare(place: HTMLElement, left: Titled, right: Titled): void {
+  const shared = [
     lineNumbers(),
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
-    EditorView.contentAttributes.of({ tabindex: "0" }),
     EditorView.lineWrapping,
     ...look(),
   ];
+  const side = ({ title, content }: Titled) => ({
+    doc: content,
+    extensions: [
+      EditorView.contentAttributes.of({ tabindex: "0", "aria-label": title }),
+      ...shared,
+    ],
+  });
   new MergeView({
-    a: { doc: left, extensions },
-    b: { doc: right, extensions },
+    a: side(left),
+    b: side(right),
     parent: place,
     collapseUnchanged: { margin: 3, minSize: 8 },
     diffConfig: { scanLimit: SCAN_LIMIT },

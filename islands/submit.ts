@@ -3,10 +3,12 @@ import type { Content } from "./draft.ts";
 import { Refusal, send } from "./server.ts";
 import { text } from "./texts.ts";
 
-interface Pending extends Content {
+export interface Pending extends Content {
   key: string;
 }
 
+/** Names of submissions that got no answer yet begin with it, then with account and problem. */
+export const PENDING = "deemster.pending.";
 const LONGEST_PAUSE_MS = 15_000;
 
 export class Submitter {
@@ -28,7 +30,11 @@ export class Submitter {
   submit(content: Content): void {
     if (this.isSending) return;
     const pending = { ...content, key: randomKey() };
-    localStorage.setItem(this.storageKey, JSON.stringify(pending));
+    try {
+      localStorage.setItem(this.storageKey, JSON.stringify(pending));
+    } catch {
+      // The storage of the browser is full: it is sent again only while this page is open.
+    }
     this.deliver(pending);
   }
 
@@ -38,7 +44,7 @@ export class Submitter {
     this.show(text("Sending…"));
     for (let pauseMs = 1000; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
-        const accepted = await this.send(pending);
+        const accepted = await sendPending(this.problem, pending);
         localStorage.removeItem(this.storageKey);
         location.assign(`/submissions/${accepted.id}`);
         return;
@@ -55,15 +61,15 @@ export class Submitter {
       await connectionOr(pauseMs);
     }
   }
+}
 
-  private send(pending: Pending): Promise<{ id: string }> {
-    const body = {
-      problem_id: this.problem,
-      language: pending.language,
-      source_code: pending.source,
-    };
-    return send("POST", "/v1/submissions", body, { "Idempotency-Key": pending.key });
-  }
+export function sendPending(problem: string, pending: Pending): Promise<{ id: string }> {
+  const body = {
+    problem_id: problem,
+    language: pending.language,
+    source_code: pending.source,
+  };
+  return send("POST", "/v1/submissions", body, { "Idempotency-Key": pending.key });
 }
 
 /** Browsers offer randomUUID only on secure pages. */

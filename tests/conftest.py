@@ -5,21 +5,30 @@ import os
 import signal
 import uuid
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
 
 import psycopg
 import pytest
+import pytest_asyncio
 import structlog
 from hypothesis import HealthCheck, settings
 
+from deemster.programs.tokenizer import Tokenizer
+from deemster.store.pool import Pool
 from deemster.telemetry import SHARED
 from tests.services.databases import Databases, cloned
+from tests.services.kept_open import SHARED_BY_TESTS
+from tests.services.kept_pool import KeptPool
 from tests.services.shared import Services, joined
 
 IGNORED_SIGNALS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 """`nohup`, and shells without job control, start background commands with these ignored."""
+SHARED_SERVICES = ("shared_service", "chromium")
+"""Fixtures of tests in several files that take long to set up."""
+SHARED_PROCESSES = ("tests/bench/",)
+"""Directories whose tests start roles by one process, which has imported them."""
 KEPT_VARIABLES = {"DEEMSTER_RUNNER", "DEEMSTER_TEST_SLOWNESS"}
 
 
@@ -37,6 +46,16 @@ def pytest_configure() -> None:
         del os.environ[name]
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage meanwhile: nearly all that is made is kept."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(
     items: list[pytest.Item],
@@ -44,10 +63,19 @@ def pytest_collection_modifyitems(
     """In a run with several processes, files that wait come between files that compute.
 
     In the order of their names, the tests of whole services would all wait at the same time.
-    The order is the same in each run and in each process.
+    The order is the same in each run and in each process. Tests that share a service come one
+    after the other, so that one process starts it.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: zlib.crc32(item.nodeid.partition("::")[0].encode()))
+        items.sort(key=lambda item: zlib.crc32(group_of(item).encode()))
+
+
+def group_of(item: pytest.Item) -> str:
+    """The name of what the test shares with tests of other files, or its file."""
+    names, path = getattr(item, "fixturenames", ()), item.nodeid.partition("::")[0]
+    shared = [name for name in SHARED_SERVICES if name in names]
+    shared += [name for name in SHARED_PROCESSES if path.startswith(name)]
+    return shared[0] if shared else path
 
 
 def pytest_collection_finish() -> None:
@@ -107,6 +135,33 @@ def database_url(databases: Databases, template: str) -> Iterator[str]:
     """A migrated database of the test's own."""
     with databases.lend(template) as url:
         yield url
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def kept_pool(databases: Databases) -> AsyncIterator[KeptPool]:
+    pool = KeptPool()
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+async def pool(database_url: str, kept_pool: KeptPool) -> AsyncIterator[Pool]:
+    """On the test's own database."""
+    yield await kept_pool.lend(database_url)
+    await kept_pool.give_back()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session", autouse=True)
+async def close_what_tests_share() -> AsyncIterator[None]:
+    yield
+    await SHARED_BY_TESTS.close()
+
+
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def tokenizer() -> AsyncIterator[Tokenizer]:
+    """Its process takes longer to start than most sources take."""
+    async with Tokenizer() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,8 @@ from typing import Any
 import httpx
 
 from deemster.domain.account import Role
-from deemster.domain.heng_signature import SignedRequest, secret_key_of, signature_of
+from deemster.domain.heng_signature import secret_key_of, signature_of
+from deemster.domain.request_signature import SignedRequest
 from deemster.store import heng
 from deemster.store.pool import Pool, connection
 from tests.builders import make_account

@@ -15,7 +15,7 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
         *(
             ROOT / folder / "README.md"
-            for folder in ("analyzers", "languages", "runner", "samples")
+            for folder in ("analyzers", "language_servers", "languages", "runner", "samples")
         ),
         ROOT / "tests" / "vm" / "README.md",
     }

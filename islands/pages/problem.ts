@@ -1,9 +1,9 @@
 // The page of a problem: editor, autosave, runs on one's own input, and submitting.
-import { type Content, Draft } from "../draft.ts";
+import { type Content, DRAFTS, Draft } from "../draft.ts";
 import type { Editor } from "../editor.ts";
 import { languages } from "../languages.ts";
 import { follow, type RunView, start, stop } from "../run.ts";
-import { Submitter } from "../submit.ts";
+import { PENDING, Submitter } from "../submit.ts";
 import type { TerminalView } from "../terminal.ts";
 import { text } from "../texts.ts";
 
@@ -18,7 +18,7 @@ const form = element<HTMLFormElement>("solution");
 const field = element<HTMLTextAreaElement>("source");
 const chosen = form.elements.namedItem("language") as HTMLSelectElement;
 const problem = form.dataset.problem ?? "";
-const owner = `${form.dataset.account}.${problem}`;
+const owner = `${document.body.dataset.account}.${problem}`;
 let editor: Editor | undefined;
 let terminal: TerminalView | undefined;
 let running: string | undefined;
@@ -31,7 +31,7 @@ function content(): Content {
 
 const draft = new Draft(
   problem,
-  `deemster.draft.${owner}`,
+  `${DRAFTS}${owner}`,
   {
     ...content(),
     session: form.dataset.session ?? null,
@@ -118,11 +118,15 @@ const view: RunView = {
   mark: (messages) => editor?.mark(messages),
 };
 
-async function run(inTerminal: boolean): Promise<void> {
+/** `expected` is the output of the sample on which the program runs. */
+async function run(inTerminal: boolean, expected?: string): Promise<void> {
   if (running !== undefined) return;
   element("output").hidden = inTerminal;
+  element("expected").hidden = expected === undefined;
+  (element("expected").querySelector("pre") as HTMLPreElement).textContent = expected ?? "";
   element("terminal").hidden = !inTerminal;
   element("stop").hidden = false;
+  element(inTerminal ? "terminal" : "output").scrollIntoView({ block: "nearest" });
   view.clear();
   view.show(text("Sending…"));
   try {
@@ -134,13 +138,33 @@ async function run(inTerminal: boolean): Promise<void> {
     const size = terminal?.size ?? {};
     running = await start(content(), inTerminal ? { io: "terminal", ...size } : { stdin });
     if (inTerminal) await terminal?.follow(running, view);
-    else await follow(running, view);
+    else {
+      await follow(running, view);
+      if (expected !== undefined) compareWithSample(expected);
+      if (shown.textContent === "") showNothing();
+    }
   } catch (fault) {
     view.show((fault as Error).message);
   } finally {
     running = undefined;
     element("stop").hidden = true;
   }
+}
+
+/** Only a hint: the checker of the problem may allow other output, too. */
+function compareWithSample(expected: string): void {
+  const written = [...shown.querySelectorAll("span:not(.stderr)")];
+  const words = (output: string): string => output.trim().split(/\s+/).join(" ");
+  const isSame = words(written.map((each) => each.textContent).join("")) === words(expected);
+  const told = isSame
+    ? text("The output is that of the sample")
+    : text("The output differs from the sample");
+  element("run-state").append(` · ${told}`);
+}
+
+function showNothing(): void {
+  view.write(text("no output"), false);
+  (shown.firstElementChild as HTMLElement).className = "nothing";
 }
 
 function runOnInput(): void {
@@ -151,7 +175,7 @@ function runOnInput(): void {
 
 const submitter = new Submitter(
   problem,
-  `deemster.pending.${owner}`,
+  `${PENDING}${owner}`,
   (state) => {
     element<HTMLButtonElement>("submit").disabled = state !== "";
     element("sending").textContent = state;
@@ -177,6 +201,10 @@ function submit(): void {
 field.addEventListener("input", () => draft.change(content()));
 chosen.addEventListener("change", async () => {
   document.cookie = `deemster_solves_in=${chosen.value}; path=/; max-age=${YEAR_S}; samesite=lax`;
+  element<HTMLAnchorElement>("language-help")?.setAttribute(
+    "href",
+    `/languages#${chosen.value}`,
+  );
   const marked = Promise.resolve(editor?.useLanguage(chosen.value));
   await busy(marked.then(() => useTemplate(false)));
   draft.change(content());
@@ -199,9 +227,11 @@ element("open-file").addEventListener("change", (event) => {
 });
 for (const button of document.querySelectorAll<HTMLElement>("[data-sample]")) {
   button.addEventListener("click", () => {
-    const inputs = document.querySelectorAll("[data-sample-input]");
-    const input = inputs[Number(button.dataset.sample)]?.textContent ?? "";
-    element<HTMLTextAreaElement>("stdin").value = input;
+    const sample = (name: string): string =>
+      document.querySelectorAll(`[data-sample-${name}]`)[Number(button.dataset.sample)]
+        ?.textContent ?? "";
+    if (running === undefined) element<HTMLTextAreaElement>("stdin").value = sample("input");
+    run(false, sample("output"));
   });
 }
 form.addEventListener("dragover", (event) => event.preventDefault());
@@ -226,6 +256,9 @@ document.addEventListener("keydown", (event) => {
 for (const hidden of form.querySelectorAll<HTMLElement>(".tools [hidden]"))
   hidden.hidden = false;
 element("run").hidden = false;
+const formulas = [...document.querySelectorAll<HTMLElement>("code.tex")];
+if (formulas.length > 0)
+  import("../formulas.ts").then(({ showFormulas }) => showFormulas(formulas));
 const restored = draft.restore();
 if (restored) use(restored);
 submitter.resume();

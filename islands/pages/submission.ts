@@ -1,6 +1,13 @@
 // The page of a submission: follows its events until it has ended, and shows differences.
 import htmx from "htmx.org";
+import { type JudgedCase, showCase } from "../cases.ts";
 import { showDifferences } from "../differences.ts";
+
+interface Progress {
+  case: number;
+  of: number;
+  cases?: JudgedCase[];
+}
 
 const ENDS = ["finished", "failed", "cancelled"];
 const STATES = ["queued", "running", "analyzing", "ai_evaluating", ...ENDS];
@@ -21,19 +28,23 @@ function refresh(): void {
   waiting = setTimeout(() => htmx.trigger("#submission", "refresh"), TOGETHER_MS);
 }
 
-function showProgress(judged: number, total: number): void {
-  const cells = submission()?.querySelectorAll(".case") ?? [];
-  if (cells.length !== total) refresh();
-  cells.forEach((cell, index) => {
-    cell.classList.toggle("judged", index < judged);
-  });
+function showProgress({ case: judged, of, cases = [] }: Progress): void {
+  const strip = submission()?.querySelector<HTMLElement>(".cases");
+  const cells = [...(strip?.querySelectorAll<HTMLElement>(".case") ?? [])];
+  if (cells.length !== of) return refresh();
+  if (cases.length === 0 && !strip?.querySelector(".name")) {
+    cells.forEach((cell, index) => {
+      cell.classList.toggle("judged", index < judged);
+    });
+  }
+  const looks = JSON.parse(strip?.dataset.looks ?? "{}");
+  for (const each of cases) showCase(cells[each.number - 1], each, looks[each.verdict]);
 }
 
 function follow(id: string): void {
   const events = new EventSource(`/v1/submissions/${id}/events`);
   events.addEventListener("progress", (event) => {
-    const { case: judged, of } = JSON.parse(event.data);
-    showProgress(judged, of);
+    showProgress(JSON.parse(event.data));
   });
   for (const state of STATES) {
     events.addEventListener(`submission.${state}`, () => {

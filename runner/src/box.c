@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@
 #include "kernel.h"
 #include "slot.h"
 #include "state.h"
+#include "warm.h"
 
 static const char *const DEVICE_NAMES[DEVICES] = {"null", "zero", "full", "random", "urandom"};
 
@@ -267,11 +269,16 @@ int slot_enter(struct slot *slot, struct fault *fault)
         return fail(fault, "pin-to-cpu");
     if (leave_session_keyring())
         return fail(fault, "session-keyring");
+    if (options->privileged && kernel_make_inheritable(WARM_CAPABILITIES))
+        return fail(fault, "inheritable-capabilities");
     if (drop_bounding_set())
         return fail(fault, "drop-bounding-set");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return fail(fault, "no-new-privileges");
     if (setsid() < 0)
         return fail(fault, "slot-session");
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, slot->warm) ||
+        pipe2(slot->warm_pipe, O_CLOEXEC))
+        return fail(fault, "slot-warm-socket");
     return load_filters(slot, fault);
 }

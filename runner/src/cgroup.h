@@ -51,6 +51,7 @@ struct meter {
     bool own_known;
     uint64_t own_bytes; /* memory of the slot itself, before its first run */
     uint64_t base_bytes, base_cpu_ns, base_ooms, base_refusals;
+    uint64_t standing_bytes;
     /* The largest use of memory by programs so far, without page cache, and the last sample. */
     uint64_t sampled_peak, sampled_cache, sampled_usage, sampled_highest;
     uint32_t quota_permille;
@@ -80,9 +81,17 @@ void limit_reads(int group, int version, uint64_t bytes_per_s);
 
 /* Before the next run. */
 int meter_ready(struct meter *meter, struct fault *fault);
+/* A waiting interpreter in the run's group. */
+struct standing {
+    unsigned processes;
+    uint64_t bytes; /* of memory; a copy's own pages count as the program's */
+};
+
 /* In init, just before and during a run. */
 int meter_begin(struct meter *meter, uint64_t memory_bytes, uint32_t processes,
-                uint32_t cpu_permille, struct fault *fault);
+                uint32_t cpu_permille, const struct standing *standing, struct fault *fault);
+/* Memory of the whole group, without page cache. */
+uint64_t meter_held_bytes(struct meter *meter);
 uint64_t meter_cpu_ns(struct meter *meter);
 bool meter_oom(struct meter *meter);
 bool meter_refused(struct meter *meter);
@@ -92,5 +101,7 @@ void meter_sample(struct meter *meter);
 bool meter_end(struct meter *meter, unsigned inits, struct usage *usage);
 /* After that. `one_core`: the program can't have run on another than this. */
 int page_cache_give_back(struct meter *meter, bool one_core);
+/* After that: waits until the kernel has freed the memory of the run. */
+void meter_settle(struct meter *meter);
 
 #endif

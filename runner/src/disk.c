@@ -11,6 +11,10 @@
 #include "cgroup.h"
 #include "kernel.h"
 
+/* Operations per MiB of the limit: small reads at random places keep a disk busy long before they reach
+ * the limit in bytes. The kernel reads files in pieces of 128 KiB, of which 8 are in a MiB. */
+#define READS_PER_MIB 16
+
 /* Whether a block device keeps its data in memory. */
 static bool is_memory(const char *name)
 {
@@ -19,7 +23,7 @@ static bool is_memory(const char *name)
 
 static void limit_disk(int group, int version, const char *name, uint64_t bytes_per_s)
 {
-    char path[512], device[64], text[128];
+    char path[512], device[64], text[256];
     snprintf(path, sizeof path, "/sys/block/%s/dev", name);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
@@ -29,10 +33,18 @@ static void limit_disk(int group, int version, const char *name, uint64_t bytes_
     if (got <= 0)
         return;
     device[strcspn(device, "\n")] = 0;
-    snprintf(text, sizeof text, version == 1 ? "%s %" PRIu64 : "%s rbps=%" PRIu64, device,
-             bytes_per_s);
-    /* Fails if the kernel can't limit reads, or not those of this device. */
-    write_text(group, version == 1 ? "blkio.throttle.read_bps_device" : "io.max", text);
+    const uint64_t reads_per_s = (bytes_per_s >> 20) * READS_PER_MIB;
+    /* Each write fails if the kernel can't limit reads, or not those of this device. */
+    if (version == 1) {
+        snprintf(text, sizeof text, "%s %" PRIu64, device, bytes_per_s);
+        write_text(group, "blkio.throttle.read_bps_device", text);
+        snprintf(text, sizeof text, "%s %" PRIu64, device, reads_per_s);
+        write_text(group, "blkio.throttle.read_iops_device", text);
+        return;
+    }
+    snprintf(text, sizeof text, "%s rbps=%" PRIu64 " riops=%" PRIu64, device, bytes_per_s,
+             reads_per_s);
+    write_text(group, "io.max", text);
 }
 
 void limit_reads(int group, int version, uint64_t bytes_per_s)

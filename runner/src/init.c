@@ -24,7 +24,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -39,8 +38,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include "kernel.h"
-#include "sample.h"
 #include "stage.h"
 #include "state.h"
 
@@ -74,20 +76,42 @@ static void end_run(struct run *run, enum run_end end, int code)
 
 /* ---- program ---- */
 
-static int set_program_limits(const struct run *run)
+void *child_stack(struct run *run)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __asan_unpoison_memory_region(run->stack, sizeof run->stack);
+#endif
+    return run->stack + sizeof run->stack;
+}
+
+size_t program_limits(const struct run *run, struct program_limit limits[PROGRAM_LIMITS])
 {
     const struct request_head *head = &run->request.head;
     const unsigned layers = run->slot->options->layers;
-    uint64_t cpu_s =
-        (head->cpu_ns + 999999999) / 1000000000 + 1; /* more than the cgroup's limit */
-    uint64_t stack = head->stack_bytes ? head->stack_bytes : RLIM_INFINITY;
-    if (set_limit(RLIMIT_CPU, cpu_s) || set_limit(RLIMIT_FSIZE, head->file_bytes) ||
-        set_limit(RLIMIT_STACK, stack) || set_limit(RLIMIT_NOFILE, head->open_files))
-        return -1;
+    size_t count = 0;
+    /* more than the cgroup's limit */
+    limits[count++] =
+        (struct program_limit){RLIMIT_CPU, (head->cpu_ns + 999999999) / 1000000000 + 1};
+    limits[count++] = (struct program_limit){RLIMIT_FSIZE, head->file_bytes};
+    limits[count++] = (struct program_limit){RLIMIT_STACK, head->stack_bytes ? head->stack_bytes
+                                                                             : RLIM_INFINITY};
+    limits[count++] = (struct program_limit){RLIMIT_NOFILE, head->open_files};
     /* More than the pids group allows: init and spawner may share the program's uid. */
-    if (set_limit(RLIMIT_NPROC, head->processes + (layers & LAYER_CGROUP ? 8 : 2)))
-        return -1;
-    return head->flags & REQUEST_ADDRESS_SPACE ? set_limit(RLIMIT_AS, head->memory_bytes) : 0;
+    limits[count++] =
+        (struct program_limit){RLIMIT_NPROC, head->processes + (layers & LAYER_CGROUP ? 8 : 2)};
+    if (head->flags & REQUEST_ADDRESS_SPACE)
+        limits[count++] = (struct program_limit){RLIMIT_AS, head->memory_bytes};
+    return count;
+}
+
+static int set_program_limits(const struct run *run)
+{
+    struct program_limit limits[PROGRAM_LIMITS];
+    const size_t count = program_limits(run, limits);
+    for (size_t i = 0; i < count; i++)
+        if (set_limit((int)limits[i].resource, limits[i].max))
+            return -1;
+    return 0;
 }
 
 static int give_up_privileges(const struct slot *slot)
@@ -102,7 +126,7 @@ static int give_up_privileges(const struct slot *slot)
 /* Makes the kernel kill the program if memory runs out, never its init or the spawner. Programs
  * can't undo it: their /proc is read-only. A process can write this file only while it is
  * dumpable, which is safe here: no untrusted process exists yet. */
-static int prefer_for_oom_kill(int proc)
+int prefer_for_oom_kill(int proc)
 {
     return prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) ||
                    write_text(proc, "self/oom_score_adj", "1000") ||
@@ -300,7 +324,9 @@ static int prepare_run(struct run *run, struct fault *fault)
         run->slot->shared->init_died = true; /* a part of a view may be left in the root */
         return fail(fault, "attach-view");
     }
-    return attach_mounts(run, fault) || size_scratch(run, fault) ? -1 : 0;
+    if (attach_mounts(run, fault) || size_scratch(run, fault))
+        return -1;
+    return warm_prepare(run, fault);
 }
 
 /* Returns the signal that an instruction asks for, or 0. */
@@ -344,14 +370,18 @@ static int start_run(struct run *run, struct fault *fault)
 {
     struct meter *meter = &run->slot->shared->meter;
     const struct request_head *head = &run->request.head;
-    if (meter_begin(meter, head->memory_bytes, head->processes, head->cpu_permille, fault))
+    const struct standing standing = {warm_alive(run), warm_alive(run) ? run->warm.bytes : 0};
+    if (meter_begin(meter, head->memory_bytes, head->processes, head->cpu_permille, &standing,
+                    fault))
         return -1;
-    if (run->init_reused && write_fd_text(run->last_pid, "1"))
+    if ((run->init_reused || standing.processes) && write_fd_text(run->last_pid, "1"))
         return fail(fault, "reset-pid");
     run->sample_ns = FIRST_CHECK_NS;
+    run->cpu = (struct cpu_samples){0};
     run->started_ns = now_ns();
-    run->program = clone(start_program, run->stack + sizeof run->stack,
-                         CLONE_VM | CLONE_VFORK | SIGCHLD, run);
+    if (!run->warm.chosen || warm_start_program(run))
+        run->program =
+            clone(start_program, child_stack(run), CLONE_VM | CLONE_VFORK | SIGCHLD, run);
     if (run->program < 0)
         return fail(fault, "clone-program");
     if (run->exec_error) {
@@ -376,7 +406,9 @@ static bool reap(struct run *run)
     while (read(run->children, &drained, sizeof drained) > 0)
         ;
     int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;)
+    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0;) {
+        if (pid == run->warm.pid)
+            run->warm.pid = 0;
         if (pid == run->program) {
             if (WIFSIGNALED(status))
                 end_run(run, END_SIGNALLED, WTERMSIG(status));
@@ -384,46 +416,7 @@ static bool reap(struct run *run)
                 end_run(run, END_EXITED, WEXITSTATUS(status));
             return true;
         }
-    return false;
-}
-
-/* Looks up a system call in the program's profile. */
-static uint16_t profile_answer(const struct run *run, const struct seccomp_data *call)
-{
-    const struct profile *profile = &run->slot->options->profiles[run->request.head.profile];
-    bool foreign = call->arch != run->slot->options->arch;
-    return foreign || call->nr < 0 || call->nr >= PROFILE_CALLS ? 0
-                                                                : profile->answers[call->nr];
-}
-
-/* Answers a call that the notify filter passed on. True: the call is forbidden; its caller stays
- * blocked in the kernel until the end of the run. */
-static bool handle_notification(struct run *run)
-{
-    union {
-        struct seccomp_notif notice;
-        char buffer[1024]; /* a newer kernel may use a larger struct */
-    } call = {0};
-    union {
-        struct seccomp_notif_resp answer;
-        char buffer[1024];
-    } reply = {0};
-    const struct slot *slot = run->slot;
-    if (kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_RECV, &call, slot->token))
-        return false; /* the caller was killed in the meantime */
-    uint16_t answer = profile_answer(run, &call.notice.data);
-    if (!answer) {
-        run->report->arch = call.notice.data.arch;
-        end_run(run, END_FORBIDDEN, call.notice.data.nr);
-        return true;
     }
-    reply.answer.id = call.notice.id;
-    if (answer == PROFILE_ALLOW)
-        reply.answer.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    else
-        reply.answer.error = -(int)answer;
-    /* Fails if the caller was killed. */
-    kernel_ioctl(slot->listener, SECCOMP_IOCTL_NOTIF_SEND, &reply, slot->token);
     return false;
 }
 
@@ -510,11 +503,12 @@ static bool sampled_limit_reached(struct run *run)
 {
     struct meter *meter = &run->slot->shared->meter;
     struct sample sample = sample_processes();
+    const uint64_t cpu_ns = add_cpu_sample(&run->cpu, sample.cpu_ns);
     if (sample.memory_bytes > meter->sampled_peak)
         meter->sampled_peak = sample.memory_bytes;
     if (sample.memory_bytes > run->request.head.memory_bytes)
         end_run(run, END_MEMORY, 0);
-    else if (sample.cpu_ns >= run->request.head.cpu_ns)
+    else if (cpu_ns >= run->request.head.cpu_ns)
         end_run(run, END_CPU, 0);
     else
         return false;
@@ -561,20 +555,24 @@ static void watch(struct run *run)
         [CHANNEL] = {run->slot->channel, POLLIN, 0},
         [CHILDREN] = {run->children, POLLIN, 0},
         [LISTENER] = {run->slot->listener, POLLIN, 0},
-        [OOM] = {-1, POLLIN | POLLPRI, 0},
+        [OOM] = {-1, POLLPRI, 0},
         [REFUSED] = {-1, POLLPRI, 0},
     };
     if (meter->on) {
         watched[OOM].fd = meter->oom_event >= 0 ? meter->oom_event
                           : meter->v2[MEMORY]   ? meter->oom
                                                 : -1;
+        /* An event descriptor can be read when the event has come. A file of version 2 always can:
+         * init would never wait, and its time would count as the program's. */
+        if (meter->oom_event >= 0)
+            watched[OOM].events = POLLIN;
         watched[REFUSED].fd = meter->v2[PIDS] ? meter->pids_events : -1;
     }
     for (uint64_t wait = next_check_ns(run, 0, 0);;) {
         struct timespec timeout = {(time_t)(wait / 1000000000), (long)(wait % 1000000000)};
         int ready = ppoll(watched, WATCHED, &timeout, NULL);
         if (ready > 0) {
-            if (watched[LISTENER].revents & POLLIN && handle_notification(run))
+            if (watched[LISTENER].revents & POLLIN && notify_answer(run, -1))
                 break;
             /* In version 1 the event means that nothing could be reclaimed. In version 2 it may
              * mean less, so read the counter. */
@@ -609,14 +607,14 @@ static void kill_all_processes(void)
 }
 
 /* Without a cgroup: the kernel's totals for the dead processes. */
-static void read_rusage(struct report *report, uint64_t sampled_peak)
+static void read_rusage(struct report *report, uint64_t sampled_peak, uint64_t lost_ns)
 {
     struct rusage used;
     if (getrusage(RUSAGE_CHILDREN, &used))
         return;
     report->cpu_ns =
         ((uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec) * 1000000000 +
-        ((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) * 1000;
+        ((uint64_t)used.ru_utime.tv_usec + (uint64_t)used.ru_stime.tv_usec) * 1000 + lost_ns;
     report->memory_bytes = (uint64_t)used.ru_maxrss * 1024;
     if (report->memory_bytes < sampled_peak)
         report->memory_bytes = sampled_peak; /* of several processes together */
@@ -633,14 +631,12 @@ static bool begin(struct run *run, struct fault *fault)
 /* Whether the next run can have the same init: the program ended by itself, and neither another
  * process nor an open file of the run is left. SysV objects end with their namespace, in which the
  * spawner is, too: only the spawner can leave it last. */
-static bool can_stay(const struct run *run)
+static bool can_stay(struct run *run)
 {
     const struct slot *slot = run->slot;
-    const uint32_t with_files =
-        REQUEST_STAGE | REQUEST_COLLECT | REQUEST_PAIRED | REQUEST_TERMINAL;
     const struct meter *meter = &slot->shared->meter;
     const uint32_t end = run->report->end;
-    if (run->last_pid < 0 || run->request.head.flags & with_files ||
+    if (run->last_pid < 0 || run->request.head.flags & NEEDS_NEW_INIT ||
         (end != END_EXITED && end != END_SIGNALLED))
         return false;
     if (meter->v2[MEMORY] && !meter->peak_resets)
@@ -648,10 +644,14 @@ static bool can_stay(const struct run *run)
     if (slot->options->layers & LAYER_IPC && kernel_count_ipc(slot->token))
         return false;
     pid_t pid;
-    do
-        pid = waitpid(-1, NULL, WNOHANG | __WALL);
-    while (pid > 0);
-    return pid < 0 && errno == ECHILD;
+    while ((pid = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
+        if (pid == run->warm.pid)
+            run->warm.pid = 0;
+    if (pid < 0)
+        return errno == ECHILD;
+    /* If no process with the uid of programs is left, the child is the interpreter. */
+    errno = 0;
+    return warm_alive(run) && getpriority(PRIO_USER, PROGRAM_ID) < 0 && errno == ESRCH;
 }
 
 /* Exits if the program did not start. */
@@ -678,7 +678,7 @@ void init_main(void *argument)
         _exit(1);
     begin_or_exit(run);
     for (watch(run); can_stay(run); watch(run)) {
-        if (run_finish(run, 1) || run_get_ready(run))
+        if (run_finish(run, 1 + warm_alive(run)) || run_get_ready(run))
             _exit(0);
         run->init_reused = true;
         begin_or_exit(run);
@@ -686,6 +686,6 @@ void init_main(void *argument)
     if (!slot->shared->meter.on || !(slot->options->layers & LAYER_PID))
         kill_all_processes();
     if (!slot->shared->meter.on)
-        read_rusage(run->report, slot->shared->meter.sampled_peak);
+        read_rusage(run->report, slot->shared->meter.sampled_peak, run->cpu.lost_ns);
     _exit(0);
 }

@@ -120,6 +120,23 @@ int kernel_drop_capabilities(uint64_t token)
     return (int)token_call(SYS_capset, (long)&head, (long)none, 0, 0, 0, token);
 }
 
+int kernel_make_inheritable(uint32_t capabilities)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    if (syscall(SYS_capget, &head, data))
+        return -1;
+    data[0].inheritable |= capabilities;
+    return (int)syscall(SYS_capset, &head, data);
+}
+
+int kernel_keep_capabilities(uint32_t capabilities, uint64_t token)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2] = {{capabilities, capabilities, capabilities}};
+    return (int)token_call(SYS_capset, (long)&head, (long)data, 0, 0, 0, token);
+}
+
 int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t token)
 {
     return (int)token_call(SYS_execve, (long)path, (long)argv, (long)envp, 0, 0, token);
@@ -135,24 +152,38 @@ ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t t
     return token_call(SYS_recvmsg, socket, (long)message, flags, 0, 0, token);
 }
 
-int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t token)
+#define MOST_SENT 3
+
+static int send_with(int socket, const void *data, size_t bytes, const int *fds, size_t count,
+                     uint64_t token)
 {
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
+        char bytes[CMSG_SPACE(MOST_SENT * sizeof(int))];
     } control = {0};
     struct iovec part = {(void *)(uintptr_t)data, bytes};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
-    if (fd >= 0) {
+    if (count) {
         message.msg_control = &control;
-        message.msg_controllen = sizeof control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
         control.head.cmsg_level = SOL_SOCKET;
         control.head.cmsg_type = SCM_RIGHTS;
-        control.head.cmsg_len = CMSG_LEN(sizeof(int));
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+        control.head.cmsg_len = CMSG_LEN(count * sizeof(int));
+        memcpy(CMSG_DATA(&control.head), fds, count * sizeof(int));
     }
     long sent = token_call(SYS_sendmsg, socket, (long)&message, MSG_NOSIGNAL, 0, 0, token);
     return sent < 0 ? -1 : 0;
+}
+
+int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t token)
+{
+    return send_with(socket, data, bytes, &fd, fd >= 0, token);
+}
+
+int kernel_send_stdio(int socket, const void *data, size_t bytes, const int fds[3],
+                      uint64_t token)
+{
+    return send_with(socket, data, bytes, fds, 3, token);
 }
 
 int kernel_count_ipc(uint64_t token)

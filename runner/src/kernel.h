@@ -24,11 +24,19 @@ int kernel_pivot_root(const char *new_root, const char *put_old);
 int kernel_close_range(unsigned first, unsigned last, unsigned flags);
 int kernel_unshare(unsigned long flags, uint64_t token);
 int kernel_drop_capabilities(uint64_t token);
+/* Lets a program that this process executes inherit these capabilities; before the bounding set is
+ * dropped. */
+int kernel_make_inheritable(uint32_t capabilities);
+/* Keeps only these capabilities, and lets the next program inherit them. */
+int kernel_keep_capabilities(uint32_t capabilities, uint64_t token);
 int kernel_execve(const char *path, char *const argv[], char *const envp[], uint64_t token);
 int kernel_ioctl(int fd, unsigned long request, void *argument, uint64_t token);
 ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t token);
 /* Sends one packet, with a descriptor unless `fd` is -1. */
 int kernel_send(int socket, const void *data, size_t bytes, int fd, uint64_t token);
+/* Sends one packet with three descriptors. */
+int kernel_send_stdio(int socket, const void *data, size_t bytes, const int fds[3],
+                      uint64_t token);
 /* Counts the SysV objects in this ipc namespace; -1 on errors. */
 int kernel_count_ipc(uint64_t token);
 

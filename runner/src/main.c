@@ -64,8 +64,8 @@
 #include "state.h"
 
 #define CONTROL          0
-#define SETUP_TIMEOUT_MS 30000
-#define MAX_FAILURES     5 /* of one slot in a row, each within a second of its start */
+#define SETUP_TIMEOUT_MS 120000 /* a machine may be busy fifty times over */
+#define MAX_FAILURES     5      /* of one slot in a row, each within a second of its start */
 
 struct runner {
     struct options options;
@@ -266,12 +266,14 @@ static uid_t slot_uid(const struct options *options, unsigned number)
     return options->privileged ? options->uid_base + 2 * number : geteuid();
 }
 
-static int announce_slot(const struct options *options, unsigned number, int channel)
+static int announce_slot(const struct runner *runner, unsigned number, int channel)
 {
+    const struct options *options = &runner->options;
     struct event event = {.magic = WIRE_MAGIC,
                           .event = EVENT_SLOT,
                           .slot = number,
-                          .uid = slot_uid(options, number) + options->privileged};
+                          .uid = slot_uid(options, number) + options->privileged,
+                          .pid = (uint32_t)runner->slots[number].pid};
     return kernel_send(CONTROL, &event, sizeof event, channel, 0);
 }
 
@@ -400,7 +402,7 @@ static int make_slot(struct runner *runner, unsigned number, struct fault *fault
     slot_close_trees(&slot);
     meter_close(&ours);
     close(channel[1]);
-    if (!result && announce_slot(&runner->options, number, channel[0]))
+    if (!result && announce_slot(runner, number, channel[0]))
         result = fail(fault, "announce-slot");
     close(channel[0]);
     madvise(slot.shared, sizeof *slot.shared, MADV_DONTFORK);

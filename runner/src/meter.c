@@ -16,6 +16,10 @@
 /* The kernel counts memory in batches of 64 pages for each core: less than one may not be seen. */
 #define COUNTED_BYTES ((uint64_t)64 * 4096)
 
+/* Between two runs: more memory than this is left of the first one. */
+#define LEFT_BYTES   (UINT64_C(4) << 20)
+#define SETTLE_TRIES 2000 /* 1 ms apart */
+
 static void close_files(struct meter *m, bool v2_only)
 {
     struct {
@@ -168,16 +172,17 @@ static int reset_peak(struct meter *m)
 }
 
 int meter_begin(struct meter *m, uint64_t memory_bytes, uint32_t processes,
-                uint32_t cpu_permille, struct fault *fault)
+                uint32_t cpu_permille, const struct standing *standing, struct fault *fault)
 {
     m->sampled_peak = m->sampled_cache = m->sampled_usage = m->sampled_highest = 0;
     if (!m->on)
         return 0;
     m->base_bytes = read_fd_number(m->usage);
+    m->standing_bytes = standing->bytes;
     if (set_memory_limit(m, memory_bytes + m->base_bytes))
         return fail(fault, "limit-memory");
     /* The group also contains init and, in version 1, the spawner. */
-    if (write_fd_number(m->pids_limit, processes + (m->v2[PIDS] ? 1 : 2)))
+    if (write_fd_number(m->pids_limit, processes + standing->processes + (m->v2[PIDS] ? 1 : 2)))
         return fail(fault, "limit-processes");
     if (set_quota(m, cpu_permille))
         return fail(fault, "limit-cpu-quota");
@@ -219,6 +224,12 @@ static uint64_t cached_bytes(struct meter *m)
     return files > shared ? files - shared : 0;
 }
 
+uint64_t meter_held_bytes(struct meter *m)
+{
+    const uint64_t held = read_fd_number(m->usage), cached = cached_bytes(m);
+    return held > cached ? held - cached : 0;
+}
+
 /* Returns the peak since the last sample; `now` if it is not known. */
 static uint64_t recent_peak(struct meter *m, uint64_t now)
 {
@@ -245,9 +256,10 @@ static void sample_memory(struct meter *m)
     uint64_t own = m->base_bytes;
     if (peak > own + STALE_BYTES) {
         const uint64_t cached = cached_bytes(m);
-        own = m->own_bytes + (cached > m->sampled_cache ? cached : m->sampled_cache);
-        if (now > m->own_bytes + cached && now - m->own_bytes - cached > m->sampled_peak)
-            m->sampled_peak = now - m->own_bytes - cached;
+        const uint64_t others = m->own_bytes + m->standing_bytes;
+        own = others + (cached > m->sampled_cache ? cached : m->sampled_cache);
+        if (now > others + cached && now - others - cached > m->sampled_peak)
+            m->sampled_peak = now - others - cached;
         m->sampled_cache = cached;
     }
     if (peak > own && peak - own > m->sampled_peak)
@@ -273,4 +285,21 @@ bool meter_end(struct meter *m, unsigned inits, struct usage *usage)
     sample_memory(m);
     usage->memory_bytes = m->sampled_peak > COUNTED_BYTES ? m->sampled_peak : COUNTED_BYTES;
     return read_fd_number(m->pids_now) == inits + (m->v2[PIDS] ? 0 : 1);
+}
+
+/* The kernel frees page tables, sockets and directory entries only after all cores have passed a
+ * certain point, which can take longer than the start of the next run. They would be in its
+ * base_bytes: it could use as much more memory as is freed later, and would seem to use less. */
+void meter_settle(struct meter *m)
+{
+    if (!m->on)
+        return;
+    for (int tries = 0; tries < SETTLE_TRIES; tries++) {
+        const uint64_t used = read_fd_number(m->usage);
+        const uint64_t most = m->own_bytes + m->standing_bytes + LEFT_BYTES;
+        /* Page cache stays if programs of other boxes use it. */
+        if (used <= most || used <= most + cached_bytes(m))
+            return;
+        usleep(1000);
+    }
 }

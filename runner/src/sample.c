@@ -84,3 +84,16 @@ struct sample sample_processes(void)
     close(proc);
     return sample;
 }
+
+/* A process that ends during a sample may be missing in it, and is counted by its parent in the next.
+ * So only a time that is still missing then is lost. */
+uint64_t add_cpu_sample(struct cpu_samples *samples, uint64_t cpu_ns)
+{
+    if (cpu_ns < samples->before_fall_ns)
+        samples->lost_ns += samples->before_fall_ns - samples->after_fall_ns;
+    const bool fell = cpu_ns < samples->last_ns;
+    samples->before_fall_ns = fell ? samples->last_ns : 0;
+    samples->after_fall_ns = fell ? cpu_ns : 0;
+    samples->last_ns = cpu_ns;
+    return cpu_ns + samples->lost_ns;
+}

@@ -99,15 +99,16 @@ struct options {
 struct shared {
     struct meter meter;
     struct report report;
-    struct fault fault; /* why the slot ended, for the runner to report */
-    uint32_t flags;     /* of the request */
-    bool requested;     /* a request was read: a report answers failures */
-    bool init_died;     /* unexpectedly: the slot is not used again */
-    bool closed;        /* Python closed the channel */
-    bool code_mounted;  /* something is mounted at /code */
-    bool data_mounted;  /* something is mounted at /data */
-    bool staged;        /* Python got the scratch: no other run may use it */
-    int view;           /* whose files are in the root; -1: none */
+    struct fault fault;     /* why the slot ended, for the runner to report */
+    uint32_t flags;         /* of the request */
+    bool requested;         /* a request was read: a report answers failures */
+    bool init_died;         /* unexpectedly: the slot is not used again */
+    bool closed;            /* Python closed the channel */
+    bool code_mounted;      /* something is mounted at /code */
+    bool data_mounted;      /* something is mounted at /data */
+    unsigned warm_failures; /* interpreters that could not be started or copied */
+    bool staged;            /* Python got the scratch: no other run may use it */
+    int view;               /* whose files are in the root; -1: none */
     uint32_t scratch_inodes;
     uint64_t scratch_bytes;
 };
@@ -126,11 +127,13 @@ struct slot {
     const struct options *options;
     unsigned number;
     struct shared *shared;
-    int channel;    /* the slot's end of its channel */
-    int proc;       /* the slot's complete, writable /proc, below the one that programs see */
-    int listener;   /* of the notify filter; -1: none */
-    uint64_t token; /* 0 until the filters are loaded, then that of the options */
-    int *trees;     /* detached mounts for the root: sources of the views, then devices */
+    int channel;      /* the slot's end of its channel */
+    int proc;         /* the slot's complete, writable /proc, below the one that programs see */
+    int listener;     /* of the notify filter; -1: none */
+    int warm[2];      /* sockets between init and a waiting interpreter and its copies */
+    int warm_pipe[2]; /* from init to the interpreter */
+    uint64_t token;   /* 0 until the filters are loaded, then that of the options */
+    int *trees;       /* detached mounts for the root: sources of the views, then devices */
     int tree_count;
     struct view_parts views[MAX_VIEWS];
 };

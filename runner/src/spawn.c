@@ -40,16 +40,29 @@ static int read_scratch_state(struct scratch_state *state)
     struct statfs system;
     if (stat("/work", &directory) || statfs("/work", &system))
         return -1;
-    *state = (struct scratch_state){directory.st_ctim, directory.st_mode,
-                                    system.f_blocks - system.f_bfree,
-                                    system.f_files - system.f_ffree};
+    *state = (struct scratch_state){
+        .changed = directory.st_ctim,
+        .written = directory.st_mtim,
+        .used = directory.st_atim,
+        .mode = directory.st_mode,
+        .blocks = system.f_blocks - system.f_bfree,
+        .inodes = system.f_files - system.f_ffree,
+    };
     return 0;
 }
 
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Before Linux 6.13, what happens within one tick of the clock has the same time of change. So this
+ * also compares the times that a program can set itself (without root the scratch is its own). */
 static bool same_scratch(const struct scratch_state *a, const struct scratch_state *b)
 {
-    return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec &&
-           a->mode == b->mode && a->blocks == b->blocks && a->inodes == b->inodes;
+    return same_time(a->changed, b->changed) && same_time(a->written, b->written) &&
+           same_time(a->used, b->used) && a->mode == b->mode && a->blocks == b->blocks &&
+           a->inodes == b->inodes;
 }
 
 /* Replaces a used scratch instead of emptying it, which takes the same time whatever a program
@@ -208,6 +221,7 @@ static int clean_up(struct run *run)
     const bool one_core = options->cpu_count && !options->share_cpus;
     if (!options->keep_page_cache && page_cache_give_back(&slot->shared->meter, one_core))
         return fail(&slot->shared->fault, "give-back-page-cache");
+    meter_settle(&slot->shared->meter);
     return 0;
 }
 
@@ -248,6 +262,7 @@ static int serve(struct slot *slot, struct run *run)
     run->last_pid = open_last_pid(slot);
     for (;;) {
         run->init_reused = false;
+        run->warm.pid = 0; /* it died with its init */
         if (run_get_ready(run) || spawn_and_reap(slot, run) || run_finish(run, 0))
             return shared->closed ? 0 : -1;
         if (slot->options->layers & LAYER_PID && unmount_proc_stack(&stack, slot->token))

@@ -53,8 +53,10 @@ enum request_flag {
     REQUEST_PAIRED = 1 << 7,
     /* stdin is a terminal: it becomes the controlling terminal of the program's new session. */
     REQUEST_TERMINAL = 1 << 8,
+    /* The program is an interpreter, which may be a copy of one that has already started. */
+    REQUEST_WARM = 1 << 9,
 };
-#define REQUEST_FLAGS_KNOWN 511
+#define REQUEST_FLAGS_KNOWN 1023
 #define WIRE_MAX_FDS        6
 
 struct instruction {
@@ -180,7 +182,7 @@ struct event {
     uint32_t slot;
     int32_t error;
     uint32_t uid; /* with EVENT_SLOT: the host's uid of the slot's programs */
-    uint32_t reserved;
+    uint32_t pid; /* with EVENT_SLOT: of the slot's spawner */
     char step[WIRE_STEP_BYTES];
 };
 

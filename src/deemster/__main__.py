@@ -1,4 +1,4 @@
-"""The `deemster` command."""
+"""Starts the `deemster` command."""
 
 from deemster.cli.imports import without_garbage_collection
 

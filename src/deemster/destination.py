@@ -17,6 +17,7 @@ import httpx
 from httpcore import SOCKET_OPTION
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 # In addition to Python's own list, which depends on its version.
 CLOSED: Final = tuple(
@@ -76,7 +77,8 @@ def target_of(url: str) -> httpx.URL:
         target = httpx.URL(url)
     except httpx.InvalidURL:
         raise BadDestination(DestinationFault.UNREADABLE) from None
-    if target.scheme not in PORTS or not target.host or target.port == 0 or target.userinfo:
+    is_port = target.port is None or 0 < target.port < 1 << 16
+    if target.scheme not in PORTS or not target.host or not is_port or target.userinfo:
         raise BadDestination(DestinationFault.UNREADABLE)
     return target
 
@@ -95,9 +97,16 @@ def wire_url(target: httpx.URL) -> httpcore.URL:
 
 
 async def checked_addresses(
-    target: httpx.URL, look_up: Lookup, *, allow_private: bool
+    target: httpx.URL,
+    look_up: Lookup,
+    *,
+    allow_private: bool = False,
+    allowed: Sequence[Network] = (),
 ) -> Sequence[Address]:
-    """Resolves the host once: the connection goes to the addresses that were checked."""
+    """Resolves the host once: the connection goes to the addresses that were checked.
+
+    Addresses must be public, or in an `allowed` network, unless `allow_private`.
+    """
     try:
         found = await look_up(target.raw_host.decode("ascii"), port_of(target))
     except OSError:
@@ -105,7 +114,7 @@ async def checked_addresses(
     if not found:
         raise BadDestination(DestinationFault.UNKNOWN_NAME)
     # One private address refuses them all: no host has both by accident.
-    if not allow_private and not all(map(is_public, found)):
+    if not allow_private and not all(is_allowed(each, allowed) for each in found):
         raise BadDestination(DestinationFault.NOT_ALLOWED)
     return found
 
@@ -138,6 +147,10 @@ def is_public(address: Address) -> bool:
             return False
     is_closed = any(address in network for network in CLOSED)
     return address.is_global and not address.is_multicast and not is_closed
+
+
+def is_allowed(address: Address, networks: Sequence[Network]) -> bool:
+    return is_public(address) or any(address in network for network in networks)
 
 
 def nat64_of(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:

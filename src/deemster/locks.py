@@ -1,21 +1,26 @@
 """Locks on directories, which end with the process that holds them."""
 
-import asyncio
 import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import asyncio
 
 T = TypeVar("T")
 
 
 async def acquire(work: Callable[[], T], undo: Callable[[T], object]) -> T:
     """Runs `work` in a thread, and undoes it if the caller is cancelled meanwhile."""
+    # Only here: the launcher of runners needs no event loop, and its import takes time.
+    import asyncio  # noqa: PLC0415
+
     working = asyncio.get_running_loop().run_in_executor(None, work)
 
-    def give_back(done: asyncio.Future[T]) -> None:
+    def give_back(done: "asyncio.Future[T]") -> None:
         if not done.cancelled() and done.exception() is None:
             undo(done.result())
 

@@ -28,13 +28,13 @@ from deemster.pipeline.accept.executions import ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
-from deemster.settings import Settings
 from deemster.settings.ceilings import ceiling_of
 from deemster.store import accounts, problems, workers
 from deemster.store.artifacts import Artifacts
-from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.pool import Pool, connection
 from deemster.store.problems import ProblemSummary
 from deemster.wiring.problems import open_importer
+from tests.api.given_settings import GivenSettings
 from tests.builders import make_artifacts, make_problem
 
 CATALOGUE = load_catalogue()
@@ -48,12 +48,6 @@ def log_lines() -> Iterator[Sequence[EventDict]]:
     structlog.configure(processors=[structlog.contextvars.merge_contextvars, capture])
     yield capture.entries
     structlog.reset_defaults()
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -89,7 +83,7 @@ def make_dependencies(
     def make(**settings: Any) -> Dependencies:
         # Most tests submit repeatedly; tests of the limits set them.
         defaults = {"submit_interval_s": 0, "requests_per_second_user": 100_000, **settings}
-        given = Settings(data_dir=tmp_path, work_dir=tmp_path / "work", **defaults)
+        given = GivenSettings(data_dir=tmp_path, work_dir=tmp_path / "work", **defaults)
         languages = AvailableLanguages(pool, given.judge_on)
         accept = AcceptService(
             pool,

@@ -1,5 +1,5 @@
-"""The benchmarks run as the `deemster bench` command."""
+"""`deemster bench` as a command, which tests run in their own process."""
 
-from tests.cli.conftest import deemster, environment, here
+from tests.cli.conftest import call, environment, here
 
-__all__ = ["deemster", "environment", "here"]
+__all__ = ["call", "environment", "here"]

@@ -11,10 +11,10 @@ FIGURES = {"committed_p50_ms", "committed_p99_ms", "told_p50_ms", "told_p99_ms",
 
 @pytest.mark.parametrize("queue", ["postgres", pytest.param("redis", marks=pytest.mark.soak)])
 def test_h1_each_client_is_told_after_the_commit(
-    deemster: Deemster, tmp_path: Path, queue: str
+    call: Deemster, tmp_path: Path, queue: str
 ) -> None:
     """H1: by `?wait=`, by event streams and by polling."""
-    done = deemster(
+    done = call(
         *("bench", "latency", "--json", "--rounds", "1"),
         *("--queue", queue, "--data", str(tmp_path)),
         DEEMSTER_DATABASE_URL="postgresql://nowhere/operators-own",

@@ -9,12 +9,12 @@ from tests.cli.conftest import Deemster
 
 @pytest.mark.parametrize("queue", ["postgres", pytest.param("redis", marks=pytest.mark.soak)])
 def test_executions_of_sessions_and_terminals_are_measured(
-    deemster: Deemster, tmp_path: Path, queue: str
+    call: Deemster, tmp_path: Path, queue: str
 ) -> None:
     """E3, E9: every session runs its code, and every submission is judged beside terminals."""
-    done = deemster(
+    done = call(
         *("bench", "live", "--json", "--sessions", "4", "--every", "1", "--runs", "2"),
-        *("--programs", "2", "--terminals", "2", "--rounds", "1"),
+        *("--programs", "2", "--terminals", "1", "--rounds", "1", "--sieves", "1"),
         *("--queue", queue, "--data", str(tmp_path)),
         DEEMSTER_DATABASE_URL="postgresql://nowhere/operators-own",
     )

@@ -9,10 +9,10 @@ from tests.cli.conftest import Deemster
 
 @pytest.mark.soak
 def test_s5_the_bench_compares_verdicts_with_and_without_stages(
-    deemster: Deemster, tmp_path: Path
+    call: Deemster, tmp_path: Path
 ) -> None:
     """S5: no bound here, because other tests run at the same time."""
-    done = deemster(
+    done = call(
         *("bench", "pipeline", "--json", "--rounds", "1", "--submissions", "3"),
         *("--clients", "1", "--data", str(tmp_path)),
     )

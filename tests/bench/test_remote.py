@@ -9,10 +9,10 @@ from tests.cli.conftest import Deemster
 
 @pytest.mark.soak
 def test_m2_the_bench_compares_a_judge_host_with_a_local_worker(
-    deemster: Deemster, tmp_path: Path
+    call: Deemster, tmp_path: Path
 ) -> None:
     """M2: no bound here, because other tests run at the same time."""
-    done = deemster(
+    done = call(
         *("bench", "remote", "--json", "--rounds", "1", "--submissions", "4"),
         *("--single", "1", "--data", str(tmp_path)),
     )

@@ -2,12 +2,12 @@
 
 import pytest
 
-from deemster.bench.peers import NotUsable, works
+from deemster.bench.other_sandboxes import NotUsable, works
 from tests.cli.conftest import Deemster
 
 
-def test_the_result_has_all_figures(deemster: Deemster) -> None:
-    done = deemster("bench", "sandbox", "--json", "--runs", "20")
+def test_the_result_has_all_figures(call: Deemster) -> None:
+    done = call("bench", "sandbox", "--json", "--runs", "20")
     assert done.code == 0, done.err
     result = done.json
     for name in ("bare", "bare_idle", "sandbox", "sandbox_idle", "api"):

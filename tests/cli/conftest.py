@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ import pytest
 from deemster.cli.app import run as run_command
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, locate
-from deemster.store.pool import Pool, open_pool
 from tests.waiting import PATIENCE_S
 
 
@@ -42,6 +41,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
         **os.environ,
         "DEEMSTER_DATA_DIR": str(tmp_path / "data"),
         "DEEMSTER_WORK_DIR": str(tmp_path / "work"),
+        "DEEMSTER_EXECUTION_SLOTS": "4",
+        "DEEMSTER_WARM_UP_MB": "0",
         "COLUMNS": "200",
     }
 
@@ -137,10 +138,3 @@ def operate(call: Deemster, database_url: str, monkeypatch: pytest.MonkeyPatch) 
             return threads.submit(call, *arguments).result(PATIENCE_S)
 
     return run_in_thread
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    """On the database of `operate`."""
-    async with open_pool(database_url, name="test") as opened:
-        yield opened

@@ -111,19 +111,86 @@ def test_submissions_are_judged_although_a_validator_has_an_unknown_language(
     assert [each["matches"] for each in found["submissions"]] == [True]
 
 
+def test_j8_only_a_link_that_leaves_a_local_package_is_left_out(
+    call: Deemster, small_package: Path
+) -> None:
+    """J8: several public repositories link the PDF of a statement this way."""
+    (small_package / "statement" / "problem.de.pdf").symlink_to("../../../solve/mine.pdf")
+    done = call("problem", "verify", "mine", "--json")
+    assert done.code == 0, done.out
+    [found] = done.json["packages"]
+    [finding] = found["findings"]
+    assert finding["severity"] == "warning"
+    assert "The link 'statement/problem.de.pdf' leads outside" in finding["text"]
+    assert [each["matches"] for each in found["submissions"]] == [True]
+
+
+def test_python_programs_run_with_pypy_on_request(call: Deemster, small_package: Path) -> None:
+    """Both outcomes tell which interpreter was asked for."""
+    submission = small_package / "submissions" / "accepted" / "formula.py"
+    submission.write_text(
+        "import sys\nassert sys.implementation.name == 'pypy'\n" + submission.read_text()
+    )
+    done = call("problem", "verify", "mine", "--pypy", "--json")
+    [one] = done.json["packages"][0]["submissions"]
+    if shutil.which("pypy3"):
+        assert one["matches"], one["reasons"]
+    else:
+        assert one["reasons"][0].startswith("PyPy 3 needs pypy3, which is not installed")
+
+
+def write_files(root: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def dmoj_submission(name: str, text: str, expected: str) -> dict[str, str]:
+    test = f"language: PY3\ntime: 2\nmemory: 65536\nsource: a.py\nexpect: {expected}\n"
+    return {f"tests/{name}/test.yml": test, f"tests/{name}/a.py": text}
+
+
+PEG_CASE = "{in: 1.in, checker: {name: bridged, args: {files: peg.py, lang: PY3, type: peg}}}"
+CHECKS_INPUT = """
+def check(process_output, judge_output, judge_input, **kwargs):
+    assert judge_output == b""
+    return process_output == judge_input
+"""
+PEG_CHECKS_INPUT = """
+import sys
+answer, output, given = [open(path).read() for path in sys.argv[1:]]
+assert answer == ""
+sys.exit(output != given)
+"""
+
+
+def test_j4_a_program_can_check_a_dmoj_case_without_an_answer(
+    call: Deemster, tmp_path: Path
+) -> None:
+    """J4: Python and bridged checkers read an empty answer."""
+    files = {
+        "init.yml": f"checker: check.py\ntest_cases:\n- {{in: 1.in}}\n- {PEG_CASE}\n",
+        "1.in": "5\n",
+        "check.py": CHECKS_INPUT,
+        "peg.py": PEG_CHECKS_INPUT,
+        **dmoj_submission("right", "print(input())\n", "AC"),
+        **dmoj_submission("wrong", "print(1)\n", "WA"),
+    }
+    write_files(tmp_path / "here" / "echo", files)
+    done = call("problem", "verify", "echo", "--json")
+    assert done.code == 0, done.out
+    seen = [each["verdict"] for each in done.json["packages"][0]["submissions"]]
+    assert seen == ["Accepted", "Wrong Answer"]
+
+
 def test_a_judge_error_can_be_the_expected_verdict(call: Deemster, tmp_path: Path) -> None:
-    root = tmp_path / "here" / "broken"
-    test = "language: PY3\ntime: 2\nmemory: 65536\nsource: a.py\nexpect: IE\n"
     checker = "{name: bridged, args: {files: check.py, lang: PY3}}"
     files = {
         "init.yml": f"checker: {checker}\ntest_cases:\n- {{points: 1}}\n",
         "check.py": "raise SystemExit(9)\n",
-        "tests/one/test.yml": test,
-        "tests/one/a.py": "print(1)\n",
+        **dmoj_submission("one", "print(1)\n", "IE"),
     }
-    for name, text in files.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
+    write_files(tmp_path / "here" / "broken", files)
     done = call("problem", "verify", "broken", "--json")
     [one] = done.json["packages"][0]["submissions"]
     assert (one["verdict"], one["matches"], one["reasons"]) == ("Judge Error", True, [])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.store.pool import Pool, open_pool
+from deemster.store.pool import Pool
 from deemster.wiring.address import Address
 from tests.client.servers import make_token
 from tests.services.api import api_process
@@ -17,13 +17,6 @@ async def api(
 ) -> AsyncIterator[Address]:
     async with api_process(tmp_path, database_url, redis_url, queue_env) as (address, _):
         yield address
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    """On the database of `api`."""
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -55,6 +55,13 @@ def use_submissions(judge: Deemster) -> None:
     assert [each.id for each in judge.problems.list()] == [
         *("prob_power", "prob_product", "prob_sum")
     ]
+    for filters, found in (
+        ({"words": "prod"}, ["prob_product"]),
+        ({"tags": ["x", "y"]}, []),
+        ({"result": "solved", "difficulty": "easy"}, []),
+        ({"sort": "newest", "mine": True}, ["prob_power", "prob_product", "prob_sum"]),
+    ):
+        assert [each.id for each in judge.problems.list(**filters)] == found, filters
     assert judge.problems.get("prob_sum").limits.time_ms == 1000
     assert "python3" in {each.id for each in judge.languages()}
 

@@ -2,12 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from deemster.cli.progress import Progress
 from deemster.domain.errors import Refused
@@ -17,13 +18,17 @@ from deemster.domain.problem import ExampleSubmission
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
+from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchains
+from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
 from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.problems import find_needed, open_revisions
 
 NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
+COMMON = NEVER_SKIPPED | {"text"}
+JOBS = len(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,8 @@ class Verified:
     """Submissions whose language is not installed, with the reason."""
 
 
+Judging = tuple[BuildTools, Lanes]
+OpenVerifier = Callable[[Revision], AbstractAsyncContextManager[Verifier]]
 Verify = Callable[[Path, Collection[str]], Awaitable[Verified]]
 
 
@@ -45,16 +52,41 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return Settings(data_dir=shared / "corpus", work_dir=own / "work", runner=runner)
 
 
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def common_judging(settings: Settings) -> AsyncIterator[Judging]:
+    """Shared by all tests of a process: opening it costs more than many packages."""
+    common = [each for each in load_catalogue() if each.id in COMMON]
+    async with opened_judging(settings, common) as judging:
+        yield judging
+
+
 @pytest.fixture
-def verify(settings: Settings) -> Verify:
+def open_verifier(settings: Settings, common_judging: Judging) -> OpenVerifier:
+    """Opens a verifier that knows all languages of the package."""
+
+    @asynccontextmanager
+    async def opened(revision: Revision) -> AsyncIterator[Verifier]:
+        needed = await asyncio.to_thread(find_needed, load_catalogue(), [revision])
+        async with AsyncExitStack() as stack:
+            build_tools, lanes = common_judging
+            if any(each.id not in COMMON for each in needed):
+                judging = opened_judging(settings, needed)
+                build_tools, lanes = await stack.enter_async_context(judging)
+            yield Verifier(build_tools, lanes, make_spool(settings), JOBS, Progress())
+
+    return opened
+
+
+@pytest.fixture
+def verify(settings: Settings, open_verifier: OpenVerifier) -> Verify:
     """Judges the named submissions of a package, also those without a label."""
 
     async def verified(package: Path, paths: Collection[str]) -> Verified:
         async with open_revisions(settings).imported(package) as revision:
             chosen = with_submissions(revision, paths)
-            async with opened_verifier(settings, chosen) as verifier:
+            async with open_verifier(chosen) as verifier:
                 report = await verifier.verify(package, chosen)
-            missing = await find_missing(chosen)
+                missing = await find_missing(chosen, verifier.build_tools.toolchains)
         return Verified(report, missing)
 
     return verified
@@ -73,18 +105,15 @@ def with_submissions(revision: Revision, paths: Collection[str]) -> Revision:
     return replace(revision, problem=replace(problem, submissions=labelled + others))
 
 
-@asynccontextmanager
-async def opened_verifier(settings: Settings, revision: Revision) -> AsyncIterator[Verifier]:
-    catalogue = load_catalogue()
-    jobs = len(os.sched_getaffinity(0))
-    needed = await asyncio.to_thread(find_needed, catalogue, [revision])
-    async with open_judging(settings, catalogue, needed, lanes=jobs) as (build_tools, lanes):
-        yield Verifier(build_tools, lanes, make_spool(settings), jobs, Progress())
+def opened_judging(
+    settings: Settings, languages: Iterable[Language]
+) -> AbstractAsyncContextManager[Judging]:
+    return open_judging(settings, load_catalogue(), languages, lanes=JOBS)
 
 
-async def find_missing(revision: Revision) -> dict[str, str]:
+async def find_missing(revision: Revision, toolchains: Toolchains) -> dict[str, str]:
     """Submissions whose language is not installed, except common languages."""
-    toolchains, missing = Toolchains(), {}
+    missing = {}
     for example in revision.problem.submissions:
         language = language_of(revision, example)
         found = await toolchains.find(language) if language else None

@@ -11,7 +11,7 @@ from deemster.pipeline.judge.verify.verifier import PackageReport
 from deemster.programs.build.languages import shipped_directory
 from deemster.settings import Settings
 from deemster.wiring.problems import open_revisions
-from tests.corpus.conftest import opened_verifier
+from tests.corpus.conftest import OpenVerifier
 
 PACKAGES = sorted(path.parent for path in shipped_directory("samples").glob("*/problem.yaml"))
 SLOW = ("time_limit_exceeded", "brute_force")
@@ -22,19 +22,19 @@ each_sample = pytest.mark.parametrize("package", PACKAGES, ids=lambda path: path
 
 @each_sample
 async def test_the_submissions_of_a_sample_match_their_labels(
-    package: Path, settings: Settings
+    package: Path, settings: Settings, open_verifier: OpenVerifier
 ) -> None:
     """A3, J3, J4: its data and validators are valid, too."""
-    check(await judge(package, settings, is_quick))
+    check(await judge(package, settings, open_verifier, is_quick))
 
 
 @pytest.mark.corpus
 @each_sample
 async def test_slow_submissions_and_other_languages_match_their_labels(
-    package: Path, settings: Settings
+    package: Path, settings: Settings, open_verifier: OpenVerifier
 ) -> None:
     """A3, J3, J4."""
-    check(await judge(package, settings, lambda each: not is_quick(each)))
+    check(await judge(package, settings, open_verifier, lambda each: not is_quick(each)))
 
 
 def is_quick(submission: ExampleSubmission) -> bool:
@@ -42,12 +42,14 @@ def is_quick(submission: ExampleSubmission) -> bool:
     return submission.path.endswith(".py") and submission.label not in SLOW
 
 
-async def judge(package: Path, settings: Settings, is_chosen: Choice) -> PackageReport:
+async def judge(
+    package: Path, settings: Settings, open_verifier: OpenVerifier, is_chosen: Choice
+) -> PackageReport:
     async with open_revisions(settings).imported(package) as revision:
         problem = revision.problem
         chosen = tuple(each for each in problem.submissions if is_chosen(each))
         part = replace(revision, problem=replace(problem, submissions=chosen))
-        async with opened_verifier(settings, part) as verifier:
+        async with open_verifier(part) as verifier:
             return await verifier.verify(package, part)
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from deemster.domain.heng_signature import (
     SIGNATURE,
-    SignedRequest,
     canonical_query,
     is_signed,
     secret_key_of,
     signature_of,
     string_to_sign,
 )
+from deemster.domain.request_signature import SignedRequest
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "coming-from-heng.md"
 SECRET = "secret-of-the-client"

@@ -21,6 +21,7 @@ from deemster.domain.request_signature import (
     find_fault,
     signature,
     signed_headers,
+    string_to_sign,
 )
 
 PAGE = Path(__file__).parents[2] / "docs" / "judge-hosts.md"
@@ -48,7 +49,7 @@ def test_m1_the_example_of_the_docs_is_right() -> None:
     found = SignedRequest(method, path, "", headers, body.rstrip("\n").encode())
     assert json.loads(body)
     assert key.host == headers[HOST]
-    assert found.text.decode() == text
+    assert string_to_sign(found) == text
     assert f"{signature(key.secret, found)}\n" == sent
     valid = replace(found, headers={**headers, SIGNATURE: sent.strip()})
     assert find_fault(key.secret, valid, now_s=int(headers[TIMESTAMP])) is None

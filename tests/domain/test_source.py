@@ -253,3 +253,33 @@ def test_included_code_has_bounds_of_its_own() -> None:
     assert again.included == {"words.txt", "a.cpp"}
     with pytest.raises(Refused, match="included code is larger"):
         with_included(CPP, full, {"words.txt": b"x" * (INCLUDED_BYTES + 1)})
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        pytest.param({"Main.java": "public class " + "\u5b57" * 90}, id="a name of 270 bytes"),
+        pytest.param({"a.java": "public class B", "B.java/c.txt": ""}, id="a directory's name"),
+        pytest.param(
+            {f"{n}.java": "public class " + "\u5b57" * 60 + str(n) for n in range(200)},
+            id="names of 37 kB",
+        ),
+    ],
+)
+def test_x12_a_source_that_can_not_have_the_required_name_stays(files: dict[str, str]) -> None:
+    """The compiler says what is wrong; the job does not fail."""
+    source = Source({name: text.encode() for name, text in files.items()})
+    assert with_required_names(JAVA, source) is source
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("pascal", "(**)" * 60 + "x"), ("java", ("public" + "\n" * 39 + "final" + "\n" * 39) * 9)],
+)
+def test_x12_no_text_makes_the_choice_of_a_file_slow(language: str, text: str) -> None:
+    """A pattern that tries all ways to read the comments would block the worker for good."""
+    named = load_catalogue().named(language)
+    extension = named.extensions[0]
+    source = Source({f"a.{extension}": text.encode(), f"b.{extension}": b"x"})
+    assert with_required_names(named, source) == source
+    assert with_guessed_main(named, source).main == f"a.{extension}"

@@ -112,6 +112,7 @@ def start_host(
         "slots": 1,
         "execution_slots": 2,
         "precompile": False,
+        "warm_up_mb": 0,
         **settings,
     }
     environment = {f"DEEMSTER_{name.upper()}": str(value) for name, value in ours.items()}

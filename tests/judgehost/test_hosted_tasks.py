@@ -2,7 +2,7 @@
 
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.judge_host import CHECKS_AHEAD
-from deemster.judgehost.hosted_tasks import Admission, HostedTask, HostedTasks, SlotKind
+from deemster.judgehost.hosted_tasks import HostedTask, HostedTasks, SlotKind, TaskAdmission
 from deemster.pipeline.remote.messages import ExecutePart, HostTask, JudgePart, TaskKind
 
 
@@ -33,10 +33,10 @@ async def test_m2_a_full_host_refuses_pushed_tasks_and_keeps_fetched_ones() -> N
     assert all(isinstance(each, HostedTask) for each in admitted)
     assert tasks.busy == 2
     assert tasks.free(SlotKind.JUDGING) == 0
-    assert tasks.admit(task(most), is_fetched=False) is Admission.FULL
+    assert tasks.admit(task(most), is_fetched=False) is TaskAdmission.FULL
     fetched = tasks.admit(task(most), is_fetched=True)
     assert isinstance(fetched, HostedTask)
-    assert tasks.admit(task(most), is_fetched=True) is Admission.KNOWN
+    assert tasks.admit(task(most), is_fetched=True) is TaskAdmission.KNOWN
     tasks.release(fetched)
     assert tasks.free(SlotKind.JUDGING) == 0
 

@@ -545,11 +545,12 @@ async def test_a_process_that_waits_continues_after_the_other_has_ended(
 # ---- killed ----
 
 KILLED = """
-import asyncio, json, os, pathlib, signal, sys
+import asyncio, json, pathlib, sys
 from deemster.directory_store import remove_tree
 from deemster.problems.revision import RevisionStore
 from deemster.problems.distribution import RevisionDistributor
 from deemster.store.artifacts import Artifacts
+from tests.killed_child import status_of_killed_child
 
 data_dir, root, digest = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 
@@ -558,24 +559,6 @@ async def fetch():
     distributor = RevisionDistributor(Artifacts.open(None, data_dir), revisions)
     async with distributor.opened(digest):
         pass
-
-def fetch_until(step):
-    # In a child process that kills itself before its n-th operation on the revisions.
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    left = step
-
-    def watch(event, args):
-        nonlocal left
-        if event.split(".")[0] in {"os", "open", "shutil", "fcntl"} and str(root) in repr(args):
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(watch)
-    asyncio.run(fetch())
-    os._exit(0)
 
 def check():
     # Every revision is complete. It is removed, so that the next child fetches it again.
@@ -588,7 +571,7 @@ def check():
     return bool(found)
 
 steps, there = 0, 0
-while fetch_until(steps + 1):
+while status_of_killed_child(lambda: asyncio.run(fetch()), root, steps + 1):
     steps += 1
     there += check()
 print(json.dumps({"steps": steps, "there": there}))

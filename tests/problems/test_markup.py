@@ -1,6 +1,7 @@
 """Statements as HTML: formulas stay TeX, and no script of an author can run."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -123,3 +124,12 @@ def test_only_allowed_tags_remain(parts: list[str]) -> None:
 def test_plain_text_is_shown_as_it_is() -> None:
     assert text_to_html("a <b>\n  c") == "<pre>a &lt;b&gt;\n  c</pre>\n"
     assert text_to_html(" \n") == ""
+
+
+@pytest.mark.parametrize(
+    ("to_html", "text"), [(markdown_to_html, "![" * 100_000), (clean_html, "<div>" * 100_000)]
+)
+def test_d3_a_statement_that_would_take_minutes_is_shown_as_text(
+    to_html: Callable[[str], str], text: str
+) -> None:
+    assert to_html(text) == text_to_html(text)

@@ -20,7 +20,7 @@ from deemster.locks import lock_directory
 from deemster.problems.archive import Bounds
 from deemster.problems.revision import KEPT_S, STAGING, Revision, RevisionStore
 from tests.problems.trees import read_tree, unseal, write_tree
-from tests.waiting import wait_until
+from tests.waiting import until, wait_until
 
 FILES = {"testdata/1.in": "1\n", "testdata/1.out": "1\n", "problem.yaml": "title: x\n"}
 
@@ -425,11 +425,16 @@ async def test_a_cancelled_import_releases_its_revision(
             else:
                 await asyncio.sleep(0)
             task.cancel()
+
+    def is_released() -> bool:
+        try:
+            os.close(lock_directory(root / digest, fcntl.LOCK_EX | fcntl.LOCK_NB))
+        except BlockingIOError:
+            return False
+        return staged(root) == []
+
     # The thread of an import that was cancelled early goes on.
-    await asyncio.get_running_loop().shutdown_default_executor()
-    await asyncio.sleep(0)
-    os.close(lock_directory(root / digest, fcntl.LOCK_EX | fcntl.LOCK_NB))
-    assert staged(root) == []
+    await until(is_released)
 
 
 async def test_opening_waits_for_a_revision_that_is_being_replaced(
@@ -474,28 +479,14 @@ def is_link_to(link: Path, path: Path) -> bool:
 # ---- killed ----
 
 KILLED = """
-import asyncio, json, os, pathlib, signal, sys
+import asyncio, json, pathlib, sys
 from deemster.problems.revision import RevisionStore
+from tests.killed_child import status_of_killed_child
 
 root, package = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 
-def import_until(step):
-    # In a child process that kills itself before its n-th operation on the store.
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    left = step
-
-    def watch(event, args):
-        nonlocal left
-        if event.split(".")[0] in {"os", "open", "shutil", "fcntl"} and str(root) in repr(args):
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(watch)
+def import_package():
     asyncio.run(RevisionStore(root, 1 << 20).import_package(package))
-    os._exit(0)
 
 def check():
     # Every revision is complete.
@@ -504,7 +495,7 @@ def check():
         asyncio.run(store.verify(digest))
 
 steps, published = 0, 0
-while import_until(steps + 1):
+while status_of_killed_child(import_package, root, steps + 1):
     steps += 1
     check()
     published += any(len(path.name) == 64 for path in root.glob("*"))

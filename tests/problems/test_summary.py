@@ -10,7 +10,14 @@ from deemster.api.models.problems import problem_out
 from deemster.domain.ids import problem_id_from_name
 from deemster.problems.new_package import make_package
 from deemster.problems.revision import RevisionStore
-from deemster.problems.summary import SAMPLE_BYTES, STARTERS_BYTES, summary_of
+from deemster.problems.summary import (
+    MOST_LANGUAGES,
+    SAMPLE_BYTES,
+    SAMPLES_BYTES,
+    STARTERS_BYTES,
+    summary_of,
+)
+from deemster.store.counters import ProblemCounts
 from deemster.store.problems import ProblemSummary
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +70,7 @@ async def test_p6_a_summary_has_the_starter_files(tmp_path: Path, package: Path)
         "attachments/start.py": "print('start')\n",
         "include/default/driver.py": "import solution\n",
     }
-    shown = problem_out(summary, submits=0, accepted=0).model_dump_json()
+    shown = problem_out(summary, ProblemCounts()).model_dump_json()
     assert "import solution" not in shown
 
 
@@ -111,6 +118,43 @@ async def test_a_large_sample_is_cut(tmp_path: Path, package: Path) -> None:
     summary = await summary_from(tmp_path, package)
     longest = max(len(each["input"]) for each in summary.details["samples"])
     assert longest < SAMPLE_BYTES + 10
+
+
+async def test_d3_a_summary_of_a_huge_package_stays_small(
+    tmp_path: Path, package: Path
+) -> None:
+    """D3: all who open the problem get its statements and samples."""
+    for number in range(SAMPLES_BYTES // SAMPLE_BYTES + 2):
+        name = package / "data" / "sample" / f"x{number}"
+        name.with_suffix(".in").write_bytes(b"1 2\n" * (SAMPLE_BYTES // 4))
+        name.with_suffix(".ans").write_bytes(b"3\n")
+    for number in range(MOST_LANGUAGES + 2):
+        code = f"{chr(97 + number // 26)}{chr(97 + number % 26)}"
+        (package / "statement" / f"problem.{code}.md").write_text("Add them.\n")
+    summary = await summary_from(tmp_path, package)
+    assert len(summary.details["statements"]) == MOST_LANGUAGES
+    assert len(json.dumps(summary.details["samples"])) < 2 * SAMPLES_BYTES
+
+
+async def test_a_summary_can_be_stored_whatever_an_author_wrote(
+    tmp_path: Path, package: Path
+) -> None:
+    """A6: Postgres refuses NUL and lone surrogates; the import would fail without a reason."""
+    settings = package / "problem.yaml"
+    lines = [
+        each
+        for each in settings.read_text().splitlines()
+        if not each.startswith(("name:", "keywords:"))
+    ]
+    hostile = r'"a\0\r\nb\ud800' + "n" * 300 + '"'
+    settings.write_text("\n".join([*lines, f"name: {hostile}", r'keywords: ["\0"]', ""]))
+    next((package / "data" / "sample").glob("*.in")).write_bytes(b"1\0 2\n")
+    summary = await summary_from(tmp_path, package)
+    assert summary.title == f"a\ufffd b?{'n' * 194}…"
+    assert summary.details["names"] == {"en": summary.title}
+    assert summary.details["keywords"] == ["\ufffd"]
+    json.dumps(summary.details, ensure_ascii=False).encode()
+    assert "\\u0000" not in json.dumps(summary.details)
 
 
 async def test_every_package_of_the_corpus_has_a_summary(tmp_path: Path) -> None:

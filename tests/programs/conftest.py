@@ -13,13 +13,15 @@ from deemster.domain.limits import Limits
 from deemster.domain.source import Source, single_file
 from deemster.programs.build.compile import Build, build
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains
+from deemster.programs.build.toolchain import Missing, Toolchain
 from deemster.programs.execute import execute
 from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.wire import Report
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes
+from tests.services.kept_open import SHARED_BY_TESTS
+from tests.toolchains import TOOLCHAINS
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +47,48 @@ class ProgramRunner:
 OpenLanguage = Callable[[str], AbstractAsyncContextManager[ProgramRunner]]
 
 
+def settings_in(directory: Path) -> Settings:
+    runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
+    return Settings(work_dir=directory / "work", runner=runner)
+
+
+async def find_or_skip(language: str) -> Toolchain:
+    found = await TOOLCHAINS.find(load_catalogue().named(language))
+    if isinstance(found, Missing):
+        pytest.skip(found.reason)
+    return found
+
+
 @pytest.fixture
 def open_language(tmp_path: Path) -> OpenLanguage:
     """Opens sandboxes for one language; skips the test if it is not installed."""
-    runner = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
-    settings = Settings(work_dir=tmp_path / "work", runner=runner)
+    settings = settings_in(tmp_path)
 
     @asynccontextmanager
     async def opened(language: str) -> AsyncIterator[ProgramRunner]:
-        found = await Toolchains().find(load_catalogue().named(language))
-        if isinstance(found, Missing):
-            pytest.skip(found.reason)
+        found = await find_or_skip(language)
         async with (
             open_boxes(settings, [found]) as boxes,
             workspace(settings.work_dir) as directory,
         ):
+            yield ProgramRunner(boxes, found, directory)
+        assert not any(settings.work_dir.iterdir())
+
+    return opened
+
+
+@pytest.fixture
+def shared_language(tmp_path: Path) -> OpenLanguage:
+    """The same with sandboxes that other tests have used and will use, as a worker's are."""
+    settings = settings_in(tmp_path)
+
+    @asynccontextmanager
+    async def opened(language: str) -> AsyncIterator[ProgramRunner]:
+        found = await find_or_skip(language)
+        boxes = await SHARED_BY_TESTS.get(
+            ("boxes", language), lambda: open_boxes(settings, [found])
+        )
+        async with workspace(settings.work_dir) as directory:
             yield ProgramRunner(boxes, found, directory)
         assert not any(settings.work_dir.iterdir())
 

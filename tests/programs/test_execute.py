@@ -62,9 +62,9 @@ def test_every_language_has_a_memory_hog() -> None:
 
 @pytest.mark.parametrize("language", INSTALLED)
 async def test_a_small_program_runs_in_32_mb(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         test = runner.toolchain.language.test
         built = await runner.build(test.source)
         for memory_mb in (32, 1024):
@@ -77,9 +77,9 @@ async def test_a_small_program_runs_in_32_mb(
 
 @pytest.mark.parametrize("language", mark_slow(INSTALLED))
 async def test_a_starter_template_compiles_and_runs(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         built = await runner.build(runner.toolchain.language.template)
         report = await runner.run(built, LIMITS)
     assert report.status is RunStatus.OK
@@ -87,10 +87,10 @@ async def test_a_starter_template_compiles_and_runs(
 
 @pytest.mark.parametrize("language", languages_with("hogs"))
 async def test_a_memory_hog_reaches_the_memory_limit(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
     text = program("hogs", language) or ""
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         built = await runner.build(text)
         extra = runner.toolchain.language.run.extra_memory_bytes
         for memory_mb in (64, 256):
@@ -101,9 +101,9 @@ async def test_a_memory_hog_reaches_the_memory_limit(
 
 @pytest.mark.parametrize("language", languages_with("giants"))
 async def test_one_huge_allocation_is_a_memory_limit(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         built = await runner.build(program("giants", language) or "")
         report = await runner.run(built, LIMITS)
     assert report.status is RunStatus.MEMORY_LIMIT, report.stderr[-500:]
@@ -111,9 +111,9 @@ async def test_one_huge_allocation_is_a_memory_limit(
 
 @pytest.mark.parametrize("language", languages_with("deep"))
 async def test_only_memory_limits_the_depth_of_recursion(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         built = await runner.build(program("deep", language) or "")
         report = await runner.run(built, LIMITS)
     assert report.status is RunStatus.OK, report.stderr[-500:]
@@ -124,12 +124,12 @@ async def test_only_memory_limits_the_depth_of_recursion(
     "language", mark_slow(each for each in INSTALLED if (HERE / "several" / each).is_dir())
 )
 async def test_a_program_may_have_several_files(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
     directory = HERE / "several" / language
     paths = [path for path in directory.rglob("*") if path.is_file()]
     files = {str(path.relative_to(directory)): path.read_bytes() for path in paths}
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         report = await runner.run(await runner.build_source(Source(files)), LIMITS)
     assert report.status is RunStatus.OK, report.stderr
     assert report.stdout == b"42\n"
@@ -139,9 +139,9 @@ async def test_a_program_may_have_several_files(
     "language", mark_slow(each for each in INSTALLED if CATALOGUE.named(each).compile)
 )
 async def test_a_syntax_error_is_a_compile_error(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         built = await runner.build(SYNTAX_ERROR.get(language, ")("))
     assert built.artifact is None
     assert built.compilation is not None
@@ -149,29 +149,31 @@ async def test_a_syntax_error_is_a_compile_error(
 
 
 async def test_perl_hashes_have_the_same_order_in_every_run(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
     """J5."""
     text = "my %all = map { $_ => 1 } 1 .. 100; print join(' ', keys %all);"
-    async with open_language("perl") as runner:
+    async with shared_language("perl") as runner:
         built = await runner.build(text)
         orders = {(await runner.run(built, LIMITS)).stdout for _ in range(5)}
     assert len(orders) == 1
 
 
-async def test_a_forbidden_system_call_is_named(open_language: OpenLanguage) -> None:
-    async with open_language("python3") as runner:
+async def test_a_forbidden_system_call_is_named(shared_language: OpenLanguage) -> None:
+    async with shared_language("python3") as runner:
         report = await runner.run(await runner.build("import socket; socket.socket()"), LIMITS)
     assert report.status is RunStatus.FORBIDDEN_SYSCALL
     assert report.syscall == "socket"
 
 
-async def test_java_reports_that_the_network_is_forbidden(open_language: OpenLanguage) -> None:
+async def test_java_reports_that_the_network_is_forbidden(
+    shared_language: OpenLanguage,
+) -> None:
     text = (
         "class Main { public static void main(String[] a) throws Exception {"
         ' new java.net.Socket("127.0.0.1", 80); } }'
     )
-    async with open_language("java") as runner:
+    async with shared_language("java") as runner:
         report = await runner.run(await runner.build(text), LIMITS)
     assert report.status is RunStatus.NONZERO_EXIT
     assert b"Permission denied" in report.stderr
@@ -187,9 +189,9 @@ async def test_java_reports_that_the_network_is_forbidden(open_language: OpenLan
     ],
 )
 async def test_a_failed_self_test_says_why(
-    open_language: OpenLanguage, problem: str, text: dict[str, str]
+    shared_language: OpenLanguage, problem: str, text: dict[str, str]
 ) -> None:
-    async with open_language("python3") as runner:
+    async with shared_language("python3") as runner:
         language = runner.toolchain.language
         changed = replace(language, test=replace(language.test, **text))
         toolchain = replace(runner.toolchain, language=changed)
@@ -199,13 +201,13 @@ async def test_a_failed_self_test_says_why(
 
 @pytest.mark.parametrize("language", ["javascript", "python3"])
 async def test_a_program_cannot_start_another(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
     text = {
         "javascript": "require('child_process').execSync('true')",
         "python3": "import os; os.execv('/bin/true', ['true'])",
     }
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         report = await runner.run(await runner.build(text[language]), LIMITS)
     assert report.status is RunStatus.FORBIDDEN_SYSCALL
 
@@ -230,6 +232,23 @@ def test_a_runtime_gets_its_environment_variables(tmp_path: Path) -> None:
     environment = command_for(Artifact(toolchain, tmp_path, "main"), limits).environment
     assert environment["GOMEMLIMIT"] == "64MiB"
     assert environment.keys() == ENVIRONMENT.keys() | {"GOMEMLIMIT", "GOMAXPROCS"}
+
+
+async def test_prolog_loads_all_files_and_starts_the_program(
+    shared_language: OpenLanguage,
+) -> None:
+    """Tested also where Prolog is not installed: it needs no compiler."""
+    prolog = Toolchain(CATALOGUE.named("prolog"), {"interpreter": "swipl"}, "")
+    files = dict.fromkeys(("adder.pl", "lib/doubler.pl", "main.pl", "notes.txt"), b"")
+    async with shared_language("c") as runner:
+        built = await replace(runner, toolchain=prolog).build_source(Source(files))
+    assert built.artifact is not None
+    argv = command_for(built.artifact, Limits()).argv
+    assert [word for word in argv if word.startswith("/code/")] == [
+        "/code/adder.pl",
+        "/code/lib/doubler.pl",
+        "/code/main.pl",
+    ]
 
 
 def test_the_memory_and_processes_of_a_runtime_are_added_to_the_limits() -> None:

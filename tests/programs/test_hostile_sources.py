@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,9 @@ DAMAGE = [
 
 @pytest.mark.parametrize("language", sorted(NOT_COMPILED))
 async def test_x12_a_build_without_a_program_is_a_compile_error(
-    open_language: OpenLanguage, language: str
+    shared_language: OpenLanguage, language: str
 ) -> None:
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         for text in NOT_COMPILED[language]:
             built = await runner.build(text)
             assert built.artifact is None, text[:100]
@@ -62,10 +63,27 @@ async def test_x12_a_build_without_a_program_is_a_compile_error(
             assert built.compilation.output, text[:100]
 
 
-async def test_x12_a_missing_elf_interpreter_is_a_failure_of_the_program(
-    open_language: OpenLanguage,
+@pytest.mark.parametrize("flag", ["-c", "-fsyntax-only", "-S"])
+async def test_x12_a_compiler_that_makes_something_else_is_a_compile_error(
+    shared_language: OpenLanguage, flag: str
 ) -> None:
-    async with open_language("c") as runner:
+    """As Go and Rust do for a library, also where they are not installed."""
+    async with shared_language("c") as runner:
+        language = runner.toolchain.language
+        assert language.compile is not None
+        argv = (*language.compile.argv, flag)
+        other = replace(language, compile=replace(language.compile, argv=argv))
+        toolchain = replace(runner.toolchain, language=other)
+        built = await replace(runner, toolchain=toolchain).build("int main(void) {}")
+    assert built.artifact is None
+    assert built.compilation is not None
+    assert "program" in built.compilation.output
+
+
+async def test_x12_a_missing_elf_interpreter_is_a_failure_of_the_program(
+    shared_language: OpenLanguage,
+) -> None:
+    async with shared_language("c") as runner:
         missing = await runner.build(INTERPRETER % "/nonexistent/ld.so")
         report = await runner.run(missing, Limits())
         assert (report.status, report.exit_code) == (RunStatus.NONZERO_EXIT, 127)
@@ -75,9 +93,9 @@ async def test_x12_a_missing_elf_interpreter_is_a_failure_of_the_program(
 
 
 async def test_x12_a_damaged_scratch_directory_does_not_reach_the_next_run(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
-    async with open_language("bash") as runner:
+    async with shared_language("bash") as runner:
         for text in DAMAGE:
             await runner.run(await runner.build(text), Limits())
             again = await runner.run(await runner.build("ls -A; echo x > y; cat y"), Limits())

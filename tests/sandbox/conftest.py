@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from deemster.domain.limits import Limits
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile, View
 from deemster.sandbox.root import system_view
+from tests.services.kept_open import KeptOpen
 from tests.waiting import PATIENCE_S, until
 
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
@@ -42,7 +43,7 @@ def shell(
     return Command(argv, limits=limits, profile="compiler", code=code, data=data)
 
 
-async def started(run: "asyncio.Task[object]", output: bytearray) -> None:
+async def started(run: asyncio.Task[object], output: bytearray) -> None:
     """Waits until a program has written something."""
     await until(lambda: bool(output) or run.done())
     assert output
@@ -168,12 +169,10 @@ def is_gone(path: Path, made_ns: int) -> bool:
 
 
 class OpenBoxes:
-    """Boxes by their layers; a task for each keeps them open over many tests."""
+    """Boxes by their layers, open over many tests."""
 
     def __init__(self) -> None:
-        self._closing = asyncio.Event()
-        self._opened: dict[tuple[Layers, bool], asyncio.Future[Boxes]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._kept = KeptOpen()
         self.trees: list[RunnerTree] = []
 
     async def with_layers(self, layers: Layers) -> Boxes:
@@ -185,36 +184,24 @@ class OpenBoxes:
 
     async def _open(self, layers: Layers, *, share_cpus: bool) -> Boxes:
         kind = layers, share_cpus
-        if kind not in self._opened:
-            opened = self._opened[kind] = asyncio.get_running_loop().create_future()
-            self._tasks.append(asyncio.create_task(self._keep_open(*kind, opened)))
-        return await self._opened[kind]
+        return await self._kept.get(kind, lambda: self._opened(*kind))
 
-    async def _keep_open(
-        self, layers: Layers, share_cpus: bool, opened: asyncio.Future[Boxes]
-    ) -> None:
-        cpus = sorted(os.sched_getaffinity(0)) if share_cpus else ()
-        try:
-            async with Boxes.open(
-                layers=layers,
-                profiles=(*STANDARD_PROFILES, JAVA),
-                script_view=View(system_view().binds + JAVA_BINDS),
-                runner=RUNNER,
-                cpus=cpus,
-                share_cpus=share_cpus,
-            ) as boxes:
-                self.trees.append(RunnerTree(boxes.runner_pid))
-                opened.set_result(boxes)
-                await self._closing.wait()
-                self.trees.append(RunnerTree(boxes.runner_pid))
-        except Exception as error:
-            if opened.done():
-                raise
-            opened.set_exception(error)
+    @asynccontextmanager
+    async def _opened(self, layers: Layers, share_cpus: bool) -> AsyncIterator[Boxes]:
+        async with Boxes.open(
+            layers=layers,
+            profiles=(*STANDARD_PROFILES, JAVA),
+            script_view=View(system_view().binds + JAVA_BINDS),
+            runner=RUNNER,
+            cpus=sorted(os.sched_getaffinity(0)) if share_cpus else (),
+            share_cpus=share_cpus,
+        ) as boxes:
+            self.trees.append(RunnerTree(boxes.runner_pid))
+            yield boxes
+            self.trees.append(RunnerTree(boxes.runner_pid))
 
     async def close(self) -> None:
-        self._closing.set()
-        await asyncio.gather(*self._tasks)
+        await self._kept.close()
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

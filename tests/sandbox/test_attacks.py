@@ -285,6 +285,9 @@ async def run(boxes: Boxes, command: Command, head: dict[str, str]) -> Report:
             return await boxes.run(command, stdin=stdin)
 
 
+KILLED_COMPILER = b"Killed signal terminated program"
+
+
 def check(trial: Trial, command: Command, report: Report) -> None:
     details = f"{report}\nstdout: {report.stdout[-2000:]!r}\nstderr: {report.stderr[-2000:]!r}"
     ending = describe(report)
@@ -294,6 +297,12 @@ def check(trial: Trial, command: Command, report: Report) -> None:
     assert b"\ngot through" in report.stdout or report.status is not RunStatus.NONZERO_EXIT, (
         details
     )
+
+    # The kernel has refused the memory: the program did not only look too large afterwards.
+    # If the kernel killed a compiler, its driver may say so before the run is ended.
+    refused = report.status is RunStatus.MEMORY_LIMIT
+    told = KILLED_COMPILER in report.stdout + report.stderr  # a terminal has one stream
+    assert not refused or told or b"\ngot through" not in report.stdout, details
 
     cap = command.limits.output_bytes
     streams = (report.stdout, report.stdout_truncated), (report.stderr, report.stderr_truncated)

@@ -27,6 +27,14 @@ from tests.waiting import PATIENCE_S, until
 pytestmark = pytest.mark.rootless
 
 
+async def test_j7_waiting_takes_no_cpu_time() -> None:
+    """J7: init waits in the cgroup of the run, so its time would count as the program's."""
+    async with Boxes.open(runner=RUNNER) as boxes:
+        report = await boxes.run(shell("sleep 2"))
+    assert report.status is RunStatus.OK
+    assert report.cpu_ns < report.wall_ns / 2
+
+
 async def test_output_and_exit_code_are_reported() -> None:
     async with Boxes.open(runner=RUNNER) as boxes:
         report = await boxes.run(shell("cat; echo err >&2; exit 3"), stdin=b"hello\n")
@@ -391,8 +399,11 @@ async def test_runs_end_properly_while_the_runner_is_killed_repeatedly(cut: str)
         assert (await boxes.run(shell("echo end"))).stdout == b"end\n"
 
 
+@pytest.mark.asyncio(loop_scope="function")
 async def test_boxes_closed_while_their_runner_restarts_leave_no_process() -> None:
-    """At any moment: closing waits for a start that has begun."""
+    """At any moment: closing waits for a start that has begun. In a loop of its own, so that
+    boxes of other tests start no process meanwhile.
+    """
     before = processes_under(os.getpid())
     for delay in range(30):
         async with Boxes.open(runner=RUNNER) as boxes:

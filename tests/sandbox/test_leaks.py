@@ -99,9 +99,7 @@ async def check_for_leaks(raw_runs: int, api_runs: int) -> None:
     command = Command(("/bin/sh", "-c", SCRIPT), limits=PATIENT, profile="compiler")
     async with Boxes.open(runner=RUNNER) as boxes:
         profile = boxes.profile_index("compiler")
-        packet = wire.pack_request(
-            ["/bin/true"], ENVIRONMENT, PATIENT, profile, wire.RequestFlag(0)
-        )
+        packet = wire.pack_request(["/bin/true"], ENVIRONMENT, PATIENT, profile)
         async with boxes.raw_slot() as slot:
             await asyncio.to_thread(run_raw, slot.channel, packet, WARM_UP)
         for _ in range(WARM_UP // 10):

@@ -1,10 +1,12 @@
 """Runs whose stdin, stdout and stderr are read and written while the program runs (E5)."""
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,8 @@ from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
-from deemster.sandbox.live_run import OutputChunk, OutputName, StreamedRun
+from deemster.sandbox.live_run import LiveChunk, OutputName, StreamedRun
+from deemster.sandbox.runner import SandboxFault
 from tests.sandbox.conftest import PATIENT, RUNNER, open_files, shell
 from tests.waiting import PATIENCE_S, until
 
@@ -39,14 +42,21 @@ async def read_all(run: StreamedRun) -> dict[OutputName, bytes]:
 async def test_e5_stdout_and_stderr_arrive_apart_while_the_program_runs() -> None:
     script = "echo one; read a; echo $a >&2; read b; echo $b"
     async with streams(shell(script)) as run:
-        assert await run.read() == OutputChunk(STDOUT, b"one\n")
+        assert await run.read() == LiveChunk(STDOUT, b"one\n")
         await run.write(b"two\n")
-        assert await run.read() == OutputChunk(STDERR, b"two\n")
+        assert await run.read() == LiveChunk(STDERR, b"two\n")
         await run.write(b"three\n")
-        assert await run.read() == OutputChunk(STDOUT, b"three\n")
+        assert await run.read() == LiveChunk(STDOUT, b"three\n")
         assert await run.read() is None
         report = await run.report()
     assert (report.status, report.stdout) == (RunStatus.OK, b"")
+
+
+async def test_e5_the_input_may_end_before_the_program_starts() -> None:
+    async with streams(shell("cat")) as run:
+        await run.write(b"early")
+        await run.end_input()
+        assert (await read_all(run))[STDOUT] == b"early"
 
 
 async def test_the_input_ends_after_everything_that_was_written() -> None:
@@ -63,7 +73,7 @@ async def test_the_input_ends_after_everything_that_was_written() -> None:
 
 async def test_input_that_nobody_can_read_is_dropped() -> None:
     async with streams(shell("exec <&-; echo closed; sleep 1000000")) as run:
-        assert await run.read() == OutputChunk(STDOUT, b"closed\n")
+        assert await run.read() == LiveChunk(STDOUT, b"closed\n")
         await run.write(b"x" * MIB)
 
 
@@ -99,7 +109,7 @@ async def test_a_stopped_program_can_be_continued() -> None:
         run.send_signal(signal.SIGSTOP)
         await run.write(b"one\n")
         run.send_signal(signal.SIGCONT)
-        assert await run.read() == OutputChunk(STDOUT, b"one\n")
+        assert await run.read() == LiveChunk(STDOUT, b"one\n")
 
 
 @pytest.mark.parametrize("number", [-1, 0, 32, 64, 255])
@@ -175,3 +185,22 @@ async def test_leaving_the_block_closes_every_pipe() -> None:
                 raise KeyError
         assert (await boxes.run(shell("echo still"))).stdout == b"still\n"
         assert open_files() == files
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+async def test_e8_a_runner_that_dies_before_the_start_ends_the_streams(
+    tmp_path: Path, is_terminal: bool
+) -> None:
+    """Else, whoever waits for output would wait until the end of the wall time."""
+    command = replace(shell("sleep 1000000"), code=tmp_path)
+    async with Boxes.open(runner=RUNNER) as boxes:
+
+        async def wait_for_output() -> None:
+            open_run = boxes.open_terminal if is_terminal else boxes.open_streams
+            async with asyncio.timeout(PATIENCE_S), open_run(command) as run:
+                os.kill(boxes.runner_pid, signal.SIGKILL)  # before it was asked for /code
+                assert not await run.read()
+                await run.report()
+
+        with pytest.raises(SandboxFault):
+            await wait_for_output()

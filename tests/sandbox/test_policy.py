@@ -14,7 +14,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox import policy
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
-from tests.sandbox.conftest import RUNNER
+from tests.sandbox.conftest import PATIENT, RUNNER
 
 CALL = (
     "import ctypes, sys; libc = ctypes.CDLL(None, use_errno=True); "
@@ -26,10 +26,11 @@ CALL = (
 def call(name: str, *arguments: int) -> Command:
     number = pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name)
     words = map(str, (number, *arguments, *[0] * (6 - len(arguments))))
-    return Command(("/usr/bin/python3", "-I", "-c", CALL, *words), profile="compiler")
+    argv = ("/usr/bin/python3", "-I", "-c", CALL, *words)
+    return Command(argv, limits=PATIENT, profile="compiler")
 
 
-def allow_all(_: int) -> bytes:
+def allow_all() -> bytes:
     return policy._export(policy._new_filter(pyseccomp.ALLOW))
 
 
@@ -91,10 +92,24 @@ async def test_a_profile_can_allow_calls_that_otherwise_fail() -> None:
         assert report.syscall == "socketpair"
 
 
-def test_every_runner_has_its_own_token() -> None:
-    one, two = (policy.build_policy([Profile("p")]).notify_filter[:8] for _ in range(2))
-    assert one != two
-    assert any(one)
+def test_x4_every_runner_has_its_own_token() -> None:
+    """Filters are built once with another number, which must be in none of them."""
+    one, two = (policy.build_policy([Profile("p")]) for _ in range(2))
+    for own, others in ((one, two), (two, one)):
+        for kept, foreign in (
+            (own.deny_filter, others.deny_filter),
+            (own.notify_filter, others.notify_filter),
+        ):
+            assert kept[:8] == own.notify_filter[:8] != foreign[:8]
+            constants = {each[-1] for each in policy.INSTRUCTION.iter_unpack(kept[16:])}
+            assert halves_of(kept) <= constants
+            assert constants.isdisjoint(halves_of(foreign))
+            assert constants.isdisjoint(halves_of(struct.pack("=Q", policy.STAND_IN)))
+
+
+def halves_of(kept: bytes) -> set[int]:
+    """The two halves of the token, which is in front of a filter."""
+    return set(struct.unpack_from("=2I", kept))
 
 
 @pytest.mark.parametrize(

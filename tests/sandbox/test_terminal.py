@@ -28,6 +28,7 @@ from deemster.sandbox.terminal import DEFAULT_SIZE, TerminalRun, TerminalSize
 from tests.sandbox.conftest import (
     PATIENT,
     RUNNER,
+    SLOWNESS,
     RunnerTree,
     assert_gone,
     is_gone,
@@ -238,7 +239,7 @@ async def test_what_is_left_at_the_end_counts_for_the_output_limit() -> None:
 
 async def test_a_flood_waits_for_its_reader() -> None:
     """Nobody reads: neither Python's memory nor the program's output grows."""
-    limits = replace(PATIENT, wall_ms=2_000, output_bytes=1 << 40)
+    limits = replace(PATIENT, wall_ms=2_000 * SLOWNESS, output_bytes=1 << 40)
     async with Boxes.open(runner=RUNNER) as boxes:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         async with boxes.open_terminal(Command(FLOOD, limits=limits)) as run:
@@ -337,8 +338,8 @@ async def test_a_program_that_cannot_start_is_a_fault() -> None:
 async def test_a_daemon_does_not_keep_the_terminal() -> None:
     script = "(trap '' HUP; exec setsid sleep 1000000) & echo made"
     async with terminal(shell(script)) as run:
+        pair = pair_identity(run._terminal.master)  # now: it is closed when the shell has ended
         await read_until(run, b"made")
-        pair = pair_identity(run._terminal.master)
         assert await read_all(run) == b""
         assert (await run.report()).status is RunStatus.OK
         assert is_gone(*pair)

@@ -27,7 +27,7 @@ int main(void) {
     AT(request_head, scratch_inodes); AT(request_head, cpu_permille); AT(request_head, argc);
     AT(request_head, text_bytes); AT(report, arch); AT(report, cpu_ns); AT(report, oom_kills);
     AT(report, error); AT(report, ended_ns); AT(report, step);
-    AT(event, slot); AT(event, uid); AT(event, step);
+    AT(event, slot); AT(event, uid); AT(event, pid); AT(event, step);
     return 0;
 }
 """
@@ -76,7 +76,7 @@ def test_fields_have_the_same_offsets_as_in_the_header(layout: dict[str, int]) -
         ("step", 12),
     ):
         assert layout[f"report.{name}"] == offset(wire.REPORT, index), name
-    for name, index in (("slot", 2), ("uid", 4), ("step", 6)):
+    for name, index in (("slot", 2), ("uid", 4), ("pid", 5), ("step", 6)):
         assert layout[f"event.{name}"] == offset(wire.EVENT, index), name
 
 
@@ -113,7 +113,7 @@ def test_a_request_is_packed_completely_or_refused(
     argv: list[str], env: dict[str, str]
 ) -> None:
     try:
-        packet = wire.pack_request(argv, env, Limits(), 0, wire.RequestFlag(0))
+        packet = wire.pack_request(argv, env, Limits(), 0)
     except Refused:
         zero = any("\0" in text for text in [*argv, *env, *env.values()])
         surrogates = any(
@@ -131,6 +131,6 @@ def test_a_request_is_packed_completely_or_refused(
 
 def test_x7_a_huge_argv_is_refused_with_its_size() -> None:
     with pytest.raises(Refused, match="KiB"):
-        wire.pack_request(["/bin/true", "x" * 200_000], {}, Limits(), 0, wire.RequestFlag(0))
+        wire.pack_request(["/bin/true", "x" * 200_000], {}, Limits(), 0)
     with pytest.raises(Refused, match="arguments"):
-        wire.pack_request(["/bin/true"] * 3000, {}, Limits(), 0, wire.RequestFlag(0))
+        wire.pack_request(["/bin/true"] * 3000, {}, Limits(), 0)

@@ -8,7 +8,7 @@ import pytest
 from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Layers
+from deemster.sandbox.command import Command, Layers
 from tests.sandbox.conftest import PATIENT, RUNNER, shell
 
 pytestmark = pytest.mark.rootless
@@ -37,6 +37,24 @@ async def test_x5_cpu_time_of_several_processes_counts_together(boxes: Boxes) ->
     report = await boxes.run(shell(f"({SPIN}) & ({SPIN}) & ({SPIN}) & wait", limits))
     assert report.status is RunStatus.TIME_LIMIT
     assert report.cpu_ns >= 600_000_000
+
+
+async def test_x5_cpu_time_of_a_process_that_nobody_waits_for_counts(boxes: Boxes) -> None:
+    """J7: if its parent ignores SIGCHLD, no rusage has its time after its end."""
+    script = (
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "for _ in range(20):\n"
+        "    if not os.fork():\n"
+        "        while time.process_time() < 0.2: pass\n"
+        "        os._exit(0)\n"
+        "    try: os.wait()\n"
+        "    except ChildProcessError: pass\n"
+    )
+    command = Command(("/usr/bin/python3", "-I", "-c", script), replace(PATIENT, cpu_ms=1000))
+    report = await boxes.run(command)
+    assert report.status is RunStatus.TIME_LIMIT
+    assert report.cpu_ns >= 800_000_000
 
 
 async def test_x5_a_run_has_no_more_processes_than_it_may(boxes: Boxes) -> None:

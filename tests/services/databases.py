@@ -18,7 +18,9 @@ MOST_USES = 30
 """Emptied tables and indexes keep the space of their rows."""
 END_OTHERS = """
 SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
-WHERE datname = current_database() AND pid <> pg_backend_pid()"""
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+  AND NOT (application_name = 'deemster test' AND state = 'idle')"""
+"""Without the connections of the kept pool, which the next test gets."""
 SCHEMAS = """
 SELECT nspname FROM pg_namespace
 WHERE nspname NOT LIKE 'pg\\_%' AND nspname <> 'information_schema'"""
@@ -52,6 +54,8 @@ class Lent:
     rows: dict[str, str | None]
     """A digest of each table; None for one that is empty."""
     sequences: dict[str, int]
+    find_filled: bytes
+    """The statement that lists the tables with rows."""
     uses: int = 0
 
 
@@ -84,13 +88,15 @@ class Databases:
         create(self.connection, name, template)
         inside = psycopg.connect(with_database(self.url, name), autocommit=True)
         inside.execute("SET session_replication_role = replica")  # deletes in any order
+        tables = [table for (table,) in inside.execute(TABLES).fetchall()]
         return Lent(
             name,
             inside,
             inside.execute(DEFINITIONS).fetchone(),
             schemas_in(inside),
-            {table: digest(inside, table) for (table,) in inside.execute(TABLES).fetchall()},
+            {table: digest(inside, table) for table in tables},
             dict(inside.execute(SEQUENCES).fetchall()),
+            find_filled(tables).as_bytes(inside),
         )
 
     def _drop(self, lent: Lent) -> None:
@@ -122,15 +128,21 @@ def restored(lent: Lent, table: str) -> bool:
 
 
 def filled(lent: Lent) -> list[str]:
+    return [name for (name,) in lent.inside.execute(lent.find_filled).fetchall()]
+
+
+def find_filled(tables: list[str]) -> sql.Composed:
     look = sql.SQL("SELECT {} WHERE EXISTS (SELECT FROM {})")
-    looks = [look.format(sql.Literal(each), sql.Identifier(each)) for each in lent.rows]
-    found = lent.inside.execute(sql.SQL(" UNION ALL ").join(looks))
-    return [name for (name,) in found.fetchall()]
+    looks = [look.format(sql.Literal(each), sql.Identifier(each)) for each in tables]
+    return sql.SQL(" UNION ALL ").join(looks)
 
 
 def reset_sequences(lent: Lent) -> bool:
-    for sequence, start in lent.sequences.items():
-        lent.inside.execute("SELECT setval(%s, %s, false)", [sequence, start])
+    lent.inside.execute(
+        "SELECT setval(name, start, false) "
+        "FROM unnest(%s::text[], %s::bigint[]) AS sequence (name, start)",
+        [list(lent.sequences), list(lent.sequences.values())],
+    )
     return True
 
 

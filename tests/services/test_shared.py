@@ -76,7 +76,7 @@ def servers_below(directory: Path) -> list[str]:
     for path in Path("/proc").iterdir():
         if path.name.isdecimal() and int(path.name) != os.getpid():
             try:
-                words = (path / "cmdline").read_bytes().decode().split("\0")
+                words = (path / "cmdline").read_text(errors="replace").split("\0")
                 place = str((path / "cwd").readlink())
             except OSError:
                 continue

@@ -1,16 +1,6 @@
-"""A pool on a database of the test's own."""
+"""Tells what the connections of a test wait for."""
 
-from collections.abc import AsyncIterator
-
-import pytest
-
-from deemster.store.pool import Pool, connection, open_pool
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
+from deemster.store.pool import Pool, connection
 
 
 async def is_waiting_for_a_lock(pool: Pool) -> bool:

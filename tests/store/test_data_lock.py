@@ -22,3 +22,15 @@ def test_a_directory_that_can_not_be_used_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(Refused, match="--data"), lock_data_dir(tmp_path / "data", "x"):
         pass
+
+
+def test_o7_a_directory_into_which_everybody_can_write_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O7: another user could put a secret key of their own into it."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    monkeypatch.setattr("os.geteuid", lambda: shared.stat().st_uid + 1)
+    with pytest.raises(Refused, match="Every user"), lock_data_dir(shared, "x"):
+        pass

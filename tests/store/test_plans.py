@@ -17,6 +17,7 @@ from deemster.store import (
     leases,
     model_calls,
     outbox,
+    problems,
     rejudgings,
     sessions,
     similarity,
@@ -114,6 +115,14 @@ SELECT l.submission_id, r.submission_id, l.problem_id, 900, 900, 99, '[]'
   FROM similarity_program l, similarity_program r
  WHERE l.submission_id < r.submission_id AND l.submission_id < 'sub_00000300'
    AND r.submission_id < 'sub_00000600'"""
+PROBLEMS = """
+INSERT INTO problem (id, revision, sort_title, words, tags)
+SELECT 'prob_' || n, repeat('a', 64), 'title ' || n, array_to_tsvector(ARRAY['word' || n, 'x']),
+       ARRAY['tag' || n % 300]
+  FROM generate_series(1, 3000) AS n;
+INSERT INTO problem_revision (problem_id, digest, number, title, time_ms, memory_bytes,
+    source_bytes, cases, details)
+SELECT id, revision, 1, id, 1, 1, 1, 1, '{}' FROM problem WHERE revision = repeat('a', 64)"""
 JUDGE_HOST = "INSERT INTO judge_host (id, name, created_by) VALUES ('hst_x', 'x', 'x')"
 REMOTE_TASKS = """
 INSERT INTO remote_task (judge_id, work_id, attempt, task, host_id, worker_id, ended_at)
@@ -146,10 +155,15 @@ async def full(database_url: str) -> AsyncIterator[Pool]:
             for each in (PROGRAMS, PAIRS, CURSOR, JUDGE_HOST, REMOTE_TASKS, NONCES):
                 await acquired.execute(each)
             await acquired.execute(COUNTERS, problem.id)
+            await acquired.execute(PROBLEMS)
             await acquired.execute("ANALYZE")
         yield pool
 
 
+LIST_PARAMETERS = (
+    *("sort", "account", "drafts", "owner", "words", "tags", "lowest", "highest", "result"),
+    *("after", "limit"),
+)
 SOME = "sub_00003000"
 EXECUTION = "exe_00001500"
 SESSION = "ses_00000500"
@@ -162,6 +176,14 @@ NEW_EXECUTION: list[Any] = [
     *([b""], [b""], ["[]"], ["batch"], [{}], [{}], [None], [1], [0], ["x"], [b""]),
     *([None], [None], [None], 100),
 ]
+
+
+def list_query(**asked: Any) -> list[Any]:
+    """Values for the parameters of the list of problems, in the order of the statement."""
+    values = {"sort": "id", "drafts": False, "limit": 51, **asked}
+    return [values.get(name) for name in LIST_PARAMETERS]
+
+
 PLANS: dict[str, tuple[Any, list[Any], str]] = {
     "one submission": (submissions.SQL.get, [SOME], "submission_pkey"),
     "its place in the queue": (submissions.SQL.count_ahead, [100, SOME], "submission_line"),
@@ -200,11 +222,17 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
     ),
     "changes by a rejudging": (rejudgings.SQL.verdict_matrix, ["rej_x"], "submission_applied"),
     "counters of an account": (counters.SQL.account_counts, ["usr_7"], "account_tally_pkey"),
-    "problems of an account": (
-        counters.SQL.tried_problems,
-        ["usr_7", ["prob_sum"]],
-        "account_tally_pkey",
-    ),
+    **{
+        f"problems {name}": (problems.SQL.page, list_query(**asked), index)
+        for name, asked, index in (
+            ("by id", {}, "problem_pkey"),
+            ("by title", {"sort": "title"}, "problem_by_title"),
+            ("after another", {"sort": "title", "after": "prob_1500"}, "problem_by_title"),
+            ("with words", {"words": "'word123':* & 'x':*"}, "problem_search"),
+            ("with tags", {"sort": "title", "tags": ["tag7"]}, "problem_search"),
+            ("of an account", {"account": "usr_7", "sort": "title"}, "account_tally_pkey"),
+        )
+    },
     "one call of a model": (
         model_calls.SQL.get,
         [SOME, "rub_x", "plain", "a", 1],
@@ -296,7 +324,9 @@ async def test_hot_statements_use_their_index(full: Pool) -> None:
         async with connection(full) as acquired:
             rows = await acquired.fetch(f"EXPLAIN {statement.sql}", *values)
         plan = "\n".join(row[0] for row in rows)
-        if index not in plan or re.search(r"Seq Scan on (work|execution|code_session)\b", plan):
+        if index not in plan or re.search(
+            r"Seq Scan on (work|execution|code_session|problem)\b", plan
+        ):
             without_index[name] = plan
     assert not without_index, "\n\n".join(
         f"{name}:\n{plan}" for name, plan in without_index.items()

@@ -4,20 +4,18 @@ import asyncio
 import json
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deemster.bench.load.processes import free_address
 from deemster.domain.account import Role
 from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.builders import make_account
-from tests.system.conftest import OpenService
+from tests.system.conftest import RunningService
 from tests.system.service import Service
-from tests.waiting import PATIENCE_S, until_ready
+from tests.waiting import PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +30,11 @@ class CompatService:
         return self.url.replace("http://", f"http://token:{self.token}@")
 
 
-@asynccontextmanager
-async def serving(
-    open_service: OpenService, compat: str, **settings: object
-) -> AsyncIterator[CompatService]:
-    address = free_address()
-    where = {"host": address.host, "port": address.port}
-    async with open_service(compat=compat, **where, **settings) as service:
-        token = await make_client(service)
-        service.start("api", "relay", "keeper", "worker")
-        await until_ready(address.url)
-        await service.until_workers(1)
-        yield CompatService(service, address.url, token)
+async def new_client(running: RunningService) -> CompatService:
+    """For a service that tests share: a user of their own."""
+    return CompatService(
+        running.service, running.address.url, await make_client(running.service)
+    )
 
 
 async def make_client(service: Service) -> str:

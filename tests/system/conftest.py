@@ -2,10 +2,11 @@
 
 import uuid
 from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, Final
 
 import pytest
 import pytest_asyncio
@@ -17,6 +18,14 @@ from tests.system.service import Service
 from tests.waiting import until_ready
 
 OpenService = Callable[..., AbstractAsyncContextManager[Service]]
+SECRET: Final = "a secret of this installation, for tests"
+SHARED: Final[dict[str, Any]] = {
+    "compat": "heng,jobe,judge0,piston,sandboxfusion",
+    "executions_per_minute_user": 10_000,
+    "execution_wall_s": 3600,
+    "secret_key": SECRET,
+    "webhook_allow_private": True,
+}
 
 
 @pytest.fixture
@@ -35,32 +44,49 @@ class RunningService:
     address: Address
 
 
+@asynccontextmanager
+async def serving(
+    directory: Path, databases: Databases, template: str, redis_url: str, **settings: Any
+) -> AsyncIterator[RunningService]:
+    address = free_address()
+    with databases.lend(template) as url:
+        async with Service.open(
+            directory,
+            url,
+            redis_url,
+            f"t{uuid.uuid4().hex}",
+            host=address.host,
+            port=address.port,
+            **{"submit_interval_s": 0, **settings},
+        ) as service:
+            service.start("api", "relay", "worker", "keeper")
+            await until_ready(address.url)
+            yield RunningService(service, address)
+
+
+@pytest_asyncio.fixture(scope="package", loop_scope="session")
+async def shared_service(
+    tmp_path_factory: pytest.TempPathFactory,
+    databases: Databases,
+    template: str,
+    redis_url: str,
+) -> AsyncIterator[RunningService]:
+    """One for all tests of this directory that look only at what they have sent themselves."""
+    directory = tmp_path_factory.mktemp("service")
+    async with serving(directory, databases, template, redis_url, **SHARED) as running:
+        yield running
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def running_service(
+async def own_service(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
     databases: Databases,
     template: str,
     redis_url: str,
 ) -> AsyncIterator[RunningService]:
-    """One for all tests of a module that look only at what they have sent themselves.
-
-    The module may have further settings, named `SETTINGS`.
-    """
-    address = free_address()
-    settings = {"submit_interval_s": 0, **getattr(request.module, "SETTINGS", {})}
+    """One for all tests of a module, with the settings that the module names `SETTINGS`."""
     directory = tmp_path_factory.mktemp("service")
-    env = f"t{uuid.uuid4().hex}"
-    with databases.lend(template) as url:
-        async with Service.open(
-            directory,
-            url,
-            redis_url,
-            env,
-            host=address.host,
-            port=address.port,
-            **settings,
-        ) as service:
-            service.start("api", "relay", "worker", "keeper")
-            await until_ready(address.url)
-            yield RunningService(service, address)
+    settings = getattr(request.module, "SETTINGS", {})
+    async with serving(directory, databases, template, redis_url, **settings) as running:
+        yield running

@@ -121,16 +121,6 @@ class Mischief:
         with suppress(asyncpg.UndefinedTableError):  # dropped a moment ago
             await self._tell_queue(f'TRUNCATE "{self._schema}".job CASCADE')
 
-    async def let_locks_run_out(self) -> None:
-        """Puts the queue's clock forward: a dead worker's jobs are locked for a minute yet."""
-        if self.redis is not None:
-            async with redis_client.from_url(self.service.queue_url) as client:
-                async for key in client.scan_iter(match="*:lock"):
-                    await client.delete(key)
-        else:
-            with suppress(asyncpg.UndefinedTableError):
-                await self._tell_queue(f'UPDATE "{self._schema}".job SET locked_until_ms = 0')
-
     @property
     def _schema(self) -> str:
         return postgres_schema(self.service.env)

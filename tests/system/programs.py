@@ -20,7 +20,9 @@ def sample(path: str, language: str, verdict: Verdict) -> Program:
 
 
 def sleepy(seconds: float, *, right: bool = True) -> Program:
-    """Takes so long for each case, at no cost; a wrong one has but one."""
+    """Takes so long for each case, at no cost. A wrong one ends with the first of eleven: tests
+    that need many submissions, and not many cases, use that.
+    """
     source = f"""
     #include <stdio.h>
     #include <unistd.h>

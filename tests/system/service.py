@@ -2,23 +2,27 @@
 
 import os
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
+
+import asyncpg
+import redis.asyncio as redis_client
 
 from deemster.api.executions import ShownExecution
 from deemster.domain.errors import Unavailable
 from deemster.domain.execution import ExecutionLimits
 from deemster.domain.ids import ExecutionId, ProblemId, SubmissionId, WorkId
-from deemster.domain.job import PriorityClass
+from deemster.domain.job import PriorityClass, QueueName
 from deemster.domain.lifecycle import TERMINAL
 from deemster.domain.submission import SubmissionView
 from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
 from deemster.pipeline.accept.service import AcceptService, SubmitRequest
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.queue.topology import postgres_schema
+from deemster.pipeline.queue.stores import open_engine
+from deemster.pipeline.queue.topology import postgres_schema, redis_prefix
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.revision import RevisionStore
@@ -35,6 +39,7 @@ from tests.waiting import until
 
 PROBLEM = ProblemId("prob_aplusb")
 LEASE_S = 3
+LOOK_S = 0.01
 ROOM = 1 << 30
 LIVING = "SELECT split_part(process, ':', 2)::int AS pid FROM worker WHERE gone_at IS NULL"
 SESSIONS = "SELECT application_name FROM pg_stat_activity WHERE datname = current_database()"
@@ -72,7 +77,9 @@ class Service:
             "work_dir": directory / "work",
             "lease_s": LEASE_S,
             "slots": 1,
+            "execution_slots": 4,
             "precompile": False,
+            "warm_up_mb": 0,
             **settings,
         }
         artifacts = Artifacts.open(None, directory / "data")
@@ -218,11 +225,37 @@ class Service:
         await until(look)
 
     async def job_rows(self) -> list[str]:
-        """All jobs of a queue in Postgres, for messages."""
+        """The jobs of a queue in Postgres that are not over, for messages."""
         if not self.queue_url.startswith("postgres"):
             return []
         schema = postgres_schema(self.env)
-        return [row[0] for row in await self.fetch(f'SELECT j::text FROM "{schema}".job j')]
+        unfinished = "state::text NOT IN ('completed', 'failed')"
+        found = await self.fetch(f'SELECT j::text FROM "{schema}".job j WHERE {unfinished}')
+        return [row[0] for row in found]
+
+    async def let_locks_run_out(self) -> None:
+        """Puts the queue's clock forward: a dead worker's jobs are locked for a minute yet."""
+        if self.queue_url.startswith("postgres"):
+            schema = postgres_schema(self.env)
+            async with connection(self.pool) as acquired:
+                with suppress(asyncpg.UndefinedTableError):
+                    await acquired.execute(f'UPDATE "{schema}".job SET locked_until_ms = 0')
+        else:
+            await self._delete_keys("lock")
+        engine = open_engine(self.queue_url, self.env, "test")
+        try:
+            for _ in range(2):  # the first time marks, the second moves
+                if not self.queue_url.startswith("postgres"):
+                    await self._delete_keys("stalled-check")  # when this was last done
+                for queue in QueueName:
+                    await engine.rescue(queue, every_s=LOOK_S)
+        finally:
+            await engine.close()
+
+    async def _delete_keys(self, last: str) -> None:
+        async with redis_client.from_url(self.queue_url) as client:
+            async for key in client.scan_iter(match=f"{redis_prefix(self.env)}:*:{last}"):
+                await client.delete(key)
 
     async def jobs(self) -> int:
         """How many the queue holds that are not over."""

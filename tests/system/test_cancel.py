@@ -3,37 +3,44 @@
 import asyncio
 import random
 
+import pytest
+
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import State
-from tests.services.ports import reserved_port
 from tests.system.client import Client, client_of
-from tests.system.conftest import OpenService
+from tests.system.conftest import RunningService
 from tests.system.programs import RIGHT, sleepy
 from tests.system.service import Service
 from tests.system.traces import programs_of
 from tests.system.truth import until_all_ended, until_at_rest
 from tests.waiting import until
 
-ROUNDS = 60
+ROUNDS = 30
+BRIEF = sleepy(0.1, right=False)
+"""Runs about as long as a cancel waits."""
 SLEEP_S = 60
 """How long the program takes for its first case, if nobody ends it."""
+SETTINGS = {"time_ms": SLEEP_S * 1000}
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def test_cancelling_a_running_submission_kills_its_program(
-    open_service: OpenService,
+    own_service: RunningService,
 ) -> None:
-    port = reserved_port()
-    async with (
-        open_service(port=port, time_ms=SLEEP_S * 1000) as service,
-        client_of(service, port) as client,
-    ):
-        service.start("api", "relay", "keeper")
-        worker = service.fleet.start("worker")
+    service = own_service.service
+    worker = service.fleet.members["worker"]
+    async with client_of(service, own_service.address.port) as client:
         submission = await service.submit(sleepy(SLEEP_S))
-        await until(lambda: worker.is_running and programs_of(worker.pid))
+        await until(lambda: programs_of(worker.pid))
         assert await client.cancel(submission) == 200
-        await until(lambda: worker.said("job.done"))
-        assert [line["result"] for line in worker.said("job.done")] == ["superseded"]
+        done = await until(
+            lambda: [
+                line["result"]
+                for line in worker.said("job.done")
+                if line["submissionId"] == submission
+            ]
+        )
+        assert done == ["superseded"]
         await until(lambda: not programs_of(worker.pid), patience_s=SLEEP_S / 2)
         seen = await client.look(submission)
         assert (seen["status"], seen["verdict"]) == ("cancelled", None)
@@ -44,17 +51,15 @@ async def test_cancelling_a_running_submission_kills_its_program(
         await until_at_rest(service)
 
 
-async def test_of_cancel_and_start_exactly_one_wins(open_service: OpenService) -> None:
+async def test_of_cancel_and_start_exactly_one_wins(own_service: RunningService) -> None:
     """S2: also when the cancel comes at the moment of the verdict."""
-    port = reserved_port()
+    service = own_service.service
     chance = random.Random(4)
-    async with open_service(port=port) as service, client_of(service, port) as client:
-        service.start("api", "relay", "keeper", "worker")
-        await service.until_workers(1)
+    async with client_of(service, own_service.address.port) as client:
         codes: dict[SubmissionId, int] = {}
         async with asyncio.TaskGroup() as group:
             for _ in range(ROUNDS):
-                submission = await service.submit(RIGHT)
+                submission = await service.submit(BRIEF)
                 group.create_task(cancel_soon(service, client, submission, chance, codes))
         await until_all_ended(service, {})
         for submission, code in codes.items():
@@ -66,7 +71,7 @@ async def test_of_cancel_and_start_exactly_one_wins(open_service: OpenService) -
                 assert events[-1] == "cancel"
             else:
                 assert (code, view.state) == (409, State.COMPLETED)
-                assert view.verdict == RIGHT.verdict
+                assert view.verdict == BRIEF.verdict
                 assert events[-1] == "complete"
         assert 200 in codes.values()
         await until_at_rest(service)

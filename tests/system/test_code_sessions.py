@@ -1,20 +1,28 @@
 """Code sessions with a real worker: edited and deleted while their programs run (E3, E6)."""
 
+import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import pytest
 
-from deemster.bench.load.processes import free_address
 from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.builders import make_account
-from tests.system.conftest import OpenService
+from tests.system.conftest import RunningService
 from tests.system.service import Service
-from tests.waiting import PATIENCE_S, until, until_ready
+from tests.waiting import PATIENCE_S, until
 
 PATH = "/v1/code-sessions"
+OWNED = {
+    "code_session": "id",
+    "code_version": "session_id",
+    "work": "id",
+    "execution": "work_id",
+    "execution_output": "work_id",
+}
+"""Tables with rows of a session and of its executions, and the columns of their ids."""
 FIRST = """
 import sys
 print("first", flush=True)
@@ -23,23 +31,18 @@ print("first still")
 """
 
 
-@asynccontextmanager
-async def user_of(
-    open_service: OpenService, **settings: Any
-) -> AsyncIterator[tuple[Service, httpx.AsyncClient]]:
-    """A whole service, and a user of its API."""
-    address = free_address()
-    async with open_service(host=address.host, port=address.port, **settings) as service:
-        account = await make_account(service.pool, "ada")
-        async with connection(service.pool) as acquired:
-            token = await accounts.add_token(acquired, account, "test")
-        service.start("api", "relay", "worker", "keeper")
-        await until_ready(address.url)
-        headers = {"Authorization": f"Bearer {token}"}
-        async with httpx.AsyncClient(
-            base_url=address.url, headers=headers, timeout=PATIENCE_S
-        ) as http:
-            yield service, http
+@pytest.fixture
+async def user(shared_service: RunningService) -> AsyncIterator[httpx.AsyncClient]:
+    """A new user of the API."""
+    pool = shared_service.service.pool
+    account = await make_account(pool, f"user-{secrets.token_hex(4)}")
+    async with connection(pool) as acquired:
+        token = await accounts.add_token(acquired, account, "test")
+    headers = {"Authorization": f"Bearer {token}"}
+    async with httpx.AsyncClient(
+        base_url=shared_service.address.url, headers=headers, timeout=PATIENCE_S
+    ) as http:
+        yield http
 
 
 async def create(user: httpx.AsyncClient, source: str) -> str:
@@ -71,47 +74,58 @@ async def result(user: httpx.AsyncClient, execution: str) -> dict[str, Any]:
     return dict(found)
 
 
-async def test_e3_a_session_is_edited_while_its_snapshot_runs(
-    open_service: OpenService,
-) -> None:
-    async with user_of(open_service) as (_, user):
-        session = await create(user, FIRST)
-        first = await run(user, session, io="streams")
-        await until_output(user, first, "first\n")
+async def test_e3_a_session_is_edited_while_its_snapshot_runs(user: httpx.AsyncClient) -> None:
+    session = await create(user, FIRST)
+    first = await run(user, session, io="streams")
+    await until_output(user, first, "first\n")
 
-        saved = await user.patch(session, json={"source_code": "puts 2", "language": "ruby"})
-        assert (saved.status_code, saved.json()["version"]) == (200, 2)
-        assert (await user.get(session)).json()["source_code"] == "puts 2"
-        saved = await user.patch(
-            session, json={"source_code": "print('second')", "language": "python3"}
-        )
-        second = await result(user, await run(user, session))
-        assert (second["status"], second["stdout"]) == ("COMPLETED", "second\n")
-        assert (await user.get(first)).json()["status"] == "RUNNING"
+    saved = await user.patch(session, json={"source_code": "puts 2", "language": "ruby"})
+    assert (saved.status_code, saved.json()["version"]) == (200, 2)
+    assert (await user.get(session)).json()["source_code"] == "puts 2"
+    saved = await user.patch(
+        session, json={"source_code": "print('second')", "language": "python3"}
+    )
+    second = await result(user, await run(user, session))
+    assert (second["status"], second["stdout"]) == ("COMPLETED", "second\n")
+    assert (await user.get(first)).json()["status"] == "RUNNING"
 
-        typed = await user.post(f"{first}/input", json={"data": "\n"})
-        assert typed.is_success, typed.text
-        found = await result(user, first)
-        assert (found["language"], found["stdout"]) == ("python3", "first\nfirst still\n")
-        shown = (await user.get(session)).json()
-        assert shown["latest_execution_id"] == second["execution_id"]
+    typed = await user.post(f"{first}/input", json={"data": "\n"})
+    assert typed.is_success, typed.text
+    found = await result(user, first)
+    assert (found["language"], found["stdout"]) == ("python3", "first\nfirst still\n")
+    shown = (await user.get(session)).json()
+    assert shown["latest_execution_id"] == second["execution_id"]
 
 
 async def test_e6_a_program_is_killed_when_its_session_is_deleted(
-    open_service: OpenService,
+    shared_service: RunningService, user: httpx.AsyncClient
 ) -> None:
     """It writes all the time, so that output comes while it is deleted."""
+    service = shared_service.service
     source = "import time\nwhile True:\n    print('on', flush=True)\n    time.sleep(0.001)"
-    async with user_of(open_service, execution_wall_s=3600) as (service, user):
-        session = await create(user, source)
-        running = await run(user, session, limits={"wall_time_ms": 3_600_000})
-        await until_output(user, running, "on\n")
-        assert (await user.delete(session)).status_code == 204
-        assert (await user.get(running)).status_code == 404
-        for table in ("code_session", "code_version", "work", "execution", "execution_output"):
-            assert await service.value(f"SELECT count(*) FROM {table}") == 0, table
+    session = await create(user, source)
+    running = await run(user, session, limits={"wall_time_ms": 3_600_000})
+    await until_output(user, running, "on\n")
+    ids = [path.rpartition("/")[2] for path in (session, running)]
+    before = [await count_rows(service, table, ids) for table in OWNED]
+    assert all(before), before
+    assert (await user.delete(session)).status_code == 204
+    assert (await user.get(running)).status_code == 404
+    for table in OWNED:
+        assert await count_rows(service, table, ids) == 0, table
 
-        await until(lambda: "superseded" in service.fleet.tails(), why=service.fleet.tails)
-        other = await create(user, "print('well')")
-        assert (await result(user, await run(user, other)))["stdout"] == "well\n"
-        assert "output.crashed" not in service.fleet.tails()
+    await until(lambda: "superseded" in results_of(service, ids[1]), why=service.fleet.tails)
+    other = await create(user, "print('well')")
+    assert (await result(user, await run(user, other)))["stdout"] == "well\n"
+    assert "output.crashed" not in service.fleet.tails()
+
+
+def results_of(service: Service, execution: str) -> list[str]:
+    """What the worker says of its jobs for the execution."""
+    done = service.fleet.members["worker"].said("job.done")
+    return [line["result"] for line in done if line.get("executionId") == execution]
+
+
+async def count_rows(service: Service, table: str, ids: list[str]) -> int:
+    statement = f"SELECT count(*) FROM {table} WHERE {OWNED[table]} = ANY ($1)"
+    return int(await service.value(statement, ids))

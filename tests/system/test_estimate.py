@@ -18,7 +18,7 @@ from tests.waiting import until
 TOLERANCE = 0.25
 PLACES = 5
 STARTED_BETWEEN = "SELECT count(*) FROM submission WHERE started_at > $1 AND started_at < $2"
-ALIKE = (sleepy(0.03), sleepy(0.02))
+ALIKE = (sleepy(0.3, right=False), sleepy(0.2, right=False))
 """They sleep, so that what else this machine does hardly changes how long they take."""
 
 
@@ -32,11 +32,11 @@ class Told:
     at: datetime
 
 
-async def test_position_and_estimate_in_a_line_of_120(open_service: OpenService) -> None:
+async def test_position_and_estimate_in_a_line_of_60(open_service: OpenService) -> None:
     """Other tests begin and end meanwhile, and change how fast this machine is: of the time
     only that counts which no such change explains.
     """
-    await estimate_test(open_service, depth=120, settled=30, programs=ALIKE, times=2.5)
+    await estimate_test(open_service, depth=60, settled=15, programs=ALIKE, times=2.5)
 
 
 @pytest.mark.soak

@@ -3,17 +3,13 @@
 import asyncio
 import os
 import pty
+import secrets
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
-from deemster.bench.load.processes import free_address
-from deemster.domain.account import Role
-from deemster.store import accounts
-from deemster.store.pool import connection
-from tests.system.conftest import OpenService
-from tests.waiting import PATIENCE_S, until_ready
+from tests.system.conftest import RunningService
+from tests.system.terminal_client import make_token
+from tests.waiting import PATIENCE_S
 
 PROGRAMS = {
     "good.py": (
@@ -26,36 +22,25 @@ PROGRAMS = {
 }
 
 
-@asynccontextmanager
-async def served(open_service: OpenService) -> AsyncIterator[dict[str, str]]:
-    """The environment of a client."""
-    address = free_address()
-    async with open_service(host=address.host, port=address.port) as service:
-        service.start("api", "relay", "worker")
-        async with connection(service.pool) as acquired:
-            account = await accounts.add(acquired, "ada", Role.USER)
-            token = await accounts.add_token(acquired, account.id, "for tests")
-        await until_ready(address.url)
-        yield {**os.environ, "DEEMSTER_URL": address.url, "DEEMSTER_TOKEN": token}
-
-
 async def test_exec_shows_output_and_runs_a_terminal(
-    open_service: OpenService, tmp_path: Path
+    shared_service: RunningService, tmp_path: Path
 ) -> None:
-    async with served(open_service) as environment:
-        (tmp_path / "in").write_text("21\n")
-        for name, (source, code, stdout, stderr) in PROGRAMS.items():
-            (tmp_path / name).write_text(source)
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "deemster", "exec", tmp_path / name, "a b"),
-                *("--stdin", tmp_path / "in"),
-                env=environment,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-            )
-            seen = await process.communicate()
-            assert (process.returncode, *seen) == (code, stdout, stderr)
-        await check_terminal(environment, tmp_path)
+    token = await make_token(shared_service.service, f"user-{secrets.token_hex(4)}")
+    url = shared_service.address.url
+    environment = {**os.environ, "DEEMSTER_URL": url, "DEEMSTER_TOKEN": token}
+    (tmp_path / "in").write_text("21\n")
+    for name, (source, code, stdout, stderr) in PROGRAMS.items():
+        (tmp_path / name).write_text(source)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "deemster", "exec", tmp_path / name, "a b"),
+            *("--stdin", tmp_path / "in"),
+            env=environment,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        seen = await process.communicate()
+        assert (process.returncode, *seen) == (code, stdout, stderr)
+    await check_terminal(environment, tmp_path)
 
 
 async def check_terminal(environment: dict[str, str], directory: Path) -> None:

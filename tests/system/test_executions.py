@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from deemster.api.models.executions import execution_out
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.limits import MIB
@@ -14,8 +12,6 @@ from deemster.store.pool import connection
 from tests.system.conftest import OpenService, RunningService
 from tests.system.service import Service
 from tests.waiting import until
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LIMITS = ExecutionLimits(memory_bytes=64 * MIB, output_bytes=2048)
 SHORT = replace(LIMITS, wall_ms=4000)
@@ -114,9 +110,9 @@ PROGRAMS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
 
 
 async def test_e4_each_way_a_program_ends_has_its_status(
-    running_service: RunningService,
+    shared_service: RunningService,
 ) -> None:
-    service = running_service.service
+    service = shared_service.service
     started = {
         name: await service.execute(language, source, **{"limits": LIMITS, **options})
         for name, (language, source, options, _) in PROGRAMS.items()
@@ -129,11 +125,11 @@ async def test_e4_each_way_a_program_ends_has_its_status(
 
 
 async def test_files_are_in_the_program_s_directory_and_can_be_returned(
-    running_service: RunningService,
+    shared_service: RunningService,
 ) -> None:
     source = "import os\nos.mkdir('d')\nopen('d/out', 'w').write(open('in.txt').read() * 2)\n"
     source += "os.symlink('/etc/passwd', 'link')"
-    service = running_service.service
+    service = shared_service.service
     request = {"main.py": source.encode(), "in.txt": b"ab"}
     execution = await service.execute(
         "python3",
@@ -157,10 +153,10 @@ async def test_files_are_in_the_program_s_directory_and_can_be_returned(
 
 
 async def test_e5_output_can_be_read_while_the_program_runs(
-    running_service: RunningService,
+    shared_service: RunningService,
 ) -> None:
     source = "import time\nprint('first', flush=True)\ntime.sleep(600)"
-    service = running_service.service
+    service = shared_service.service
     execution = await service.execute("python3", source)
 
     async def chunks() -> list[bytes]:

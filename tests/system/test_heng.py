@@ -10,11 +10,10 @@ import httpx
 from tests.heng_client import HengClient, make_client, program, task
 from tests.pipeline.deliver.receiver import Receiver, receiving
 from tests.services.npm_packages import npm_packages
-from tests.system.compat_service import CompatService, run_client, serving
-from tests.system.conftest import OpenService
+from tests.system.compat_service import CompatService, new_client, run_client
+from tests.system.conftest import SECRET, RunningService
 from tests.waiting import until
 
-SECRET = "a secret of this installation, for tests"
 CHECKER = """
 #include "testlib.h"
 int main(int argc, char *argv[]) {
@@ -54,11 +53,10 @@ HALF_RIGHT = "a, b = map(int, input().split())\nprint(a + b if a == 1 else 0)\n"
 
 
 async def test_normal_special_and_interactive_tasks_get_their_callbacks_in_order(
-    open_service: OpenService,
+    shared_service: RunningService,
 ) -> None:
-    settings = {"secret_key": SECRET, "webhook_allow_private": True}
+    served = await new_client(shared_service)
     async with (
-        serving(open_service, "heng", **settings) as served,
         receiving() as oj,
         httpx.AsyncClient(base_url=served.url, timeout=60) as http,
     ):
@@ -92,7 +90,7 @@ async def test_normal_special_and_interactive_tasks_get_their_callbacks_in_order
         }
         case = found["special"]["cases"][0]
         assert case["extraMessage"] == "ok the sum is 3"
-        assert case["memory"] > 1 << 20
+        assert case["memory"] > 1 << 18
         assert "error" in found["broken"]["extra"]["user"]["compileMessage"]
         await check_npm_s_client(served, client, oj)
         problems = await served.service.value("SELECT count(*) FROM problem WHERE unlisted")

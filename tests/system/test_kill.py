@@ -34,8 +34,6 @@ from tests.waiting import PATIENCE_S, until
 
 CLIENTS = 4
 TYPISTS = 2
-IN_FLIGHT = 30
-"""So many are unfinished at a time: they flow for as long as the mischief lasts."""
 LULL_S = 4.0
 """Mischief goes on after this also when nothing moves."""
 TYPING_S = 1.0
@@ -78,7 +76,7 @@ async def test_whatever_is_killed_every_submission_gets_its_verdict_once(
     tmp_path: Path, store: str
 ) -> None:
     """Q1, Q2, Q5, Q6, I1, I3, S2, S5, S6, J12, P1, E7, E8: in the middle of each stage."""
-    await kill_test(tmp_path, store, submissions=40, rounds=1)
+    await kill_test(tmp_path, store, submissions=24, rounds=1, in_flight=10)
 
 
 @pytest.mark.soak
@@ -87,23 +85,29 @@ async def test_while_a_thousand_flow_every_one_gets_its_verdict_once(
     tmp_path: Path, store: str
 ) -> None:
     """The same, for long, and the queue's locks run out by themselves."""
-    await kill_test(tmp_path, store, submissions=1000, rounds=6, hurry=False)
+    await kill_test(tmp_path, store, submissions=1000, rounds=6, in_flight=30, hurry=False)
 
 
 async def kill_test(
-    directory: Path, store: str, *, submissions: int, rounds: int, hurry: bool = True
+    directory: Path,
+    store: str,
+    *,
+    submissions: int,
+    rounds: int,
+    in_flight: int,
+    hurry: bool = True,
 ) -> None:
     seed = int(os.environ.get("KILL_SEED", random.randrange(1 << 32)))
     print(f"KILL_SEED={seed}")
     chance = random.Random(seed)
     async with stage(directory, store, chance) as (service, mischief, client):
-        flow = Flow(service, client, chance, submissions)
+        flow = Flow(service, client, chance, submissions, in_flight)
         async with asyncio.TaskGroup() as group:
             group.create_task(flow.run())
             await disturb(flow, mischief, chance, rounds, submissions)
             flow.calm.set()
         if hurry:
-            await mischief.let_locks_run_out()
+            await service.let_locks_run_out()
         await until_all_ended(service, flow.ledger)
         await until_at_rest(service)
         typed = [typist.execution for typist in flow.typists]
@@ -169,6 +173,8 @@ class Flow:
     chance: random.Random
     wanted: int
     """At least."""
+    in_flight: int
+    """So many are unfinished at a time: they flow for as long as the mischief lasts."""
     ledger: Ledger = field(default_factory=dict)
     executions: dict[ExecutionId, tuple[str, str]] = field(default_factory=dict)
     """The status and the output that each must have."""
@@ -213,7 +219,7 @@ class Flow:
 
     async def _has_room(self) -> bool:
         unfinished = "SELECT count(*) FROM work WHERE finished_at IS NULL"
-        return bool(await self.service.value(unfinished) < IN_FLIGHT)
+        return bool(await self.service.value(unfinished) < self.in_flight)
 
 
 async def disturb(

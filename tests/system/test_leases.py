@@ -2,15 +2,25 @@
 
 import signal
 
+import pytest
+
 from deemster.domain.ids import SubmissionId
-from tests.system.conftest import OpenService
+from tests.system.conftest import RunningService
 from tests.system.programs import sleepy
 from tests.system.service import Service
-from tests.system.truth import assert_exactly_once, until_all_ended, until_at_rest
+from tests.system.truth import Ledger, assert_exactly_once, until_all_ended, until_at_rest
 from tests.waiting import until
 
 CASES = 11
 SHORT_S = 2
+SETTINGS = {"lease_s": SHORT_S}
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Ledger:
+    """All submissions of this module's service."""
+    return {}
 
 
 async def remains(service: Service, submission: SubmissionId) -> list[object]:
@@ -32,56 +42,54 @@ async def remains(service: Service, submission: SubmissionId) -> list[object]:
 
 
 async def test_a_stopped_worker_that_wakes_after_its_lease_changes_nothing(
-    open_service: OpenService,
+    own_service: RunningService, ledger: Ledger
 ) -> None:
     """S2, J12, Q6: its run was rescued and judged by another, so its own result is late."""
-    program = sleepy(0.2)
-    async with open_service() as service:
-        service.start("relay", "keeper")
-        sleeper = service.fleet.start("worker", "sleeper")
-        submission = await service.submit(program)
-        await service.until_state("RUNNING", submission)
-        sleeper.send(signal.SIGSTOP)
-        service.fleet.start("worker", "other")
-        await service.until_state("COMPLETED", submission)
-        before = await remains(service, submission)
-        assert await service.events(submission) == [
-            *("submit", "publish", "start", "rescue", "start", "complete"),
-        ]
-        sleeper.send(signal.SIGCONT)
-        await until(lambda: sleeper.said("job.done"))
-        assert [line["result"] for line in sleeper.said("job.done")] == ["superseded"]
-        await until_at_rest(service)
-        assert await remains(service, submission) == before
-        await assert_exactly_once(service, {submission: program})
+    program, service = sleepy(0.2), own_service.service
+    sleeper = service.fleet.members["worker"]
+    submission = await service.submit(program)
+    ledger[submission] = program
+    await service.until_state("RUNNING", submission)
+    sleeper.send(signal.SIGSTOP)
+    service.fleet.start("worker", "other")
+    await service.until_state("COMPLETED", submission)
+    before = await remains(service, submission)
+    assert await service.events(submission) == [
+        *("submit", "publish", "start", "rescue", "start", "complete"),
+    ]
+    sleeper.send(signal.SIGCONT)
+    await until(lambda: sleeper.said("job.done"))
+    assert [line["result"] for line in sleeper.said("job.done")] == ["superseded"]
+    await until_at_rest(service)
+    assert await remains(service, submission) == before
+    await assert_exactly_once(service, ledger)
 
 
 async def test_a_long_job_keeps_its_lease_and_shows_how_far_it_is(
-    open_service: OpenService,
+    own_service: RunningService, ledger: Ledger
 ) -> None:
     """Q5, J10: it takes several leases, and nobody takes it away meanwhile."""
-    program = sleepy(0.7)
-    async with open_service(lease_s=SHORT_S) as service:
-        service.start("relay", "keeper", "worker")
-        submission = await service.submit(program)
-        await service.until_state("RUNNING", submission)
-        seen: set[int] = set()
+    program, service = sleepy(0.7), own_service.service
+    submission = await service.submit(program)
+    ledger[submission] = program
+    await service.until_state("RUNNING", submission)
+    seen: set[int] = set()
 
-        async def look() -> bool:
-            view = await service.view(submission)
-            if view.progress is not None:
-                seen.add(view.progress.done)
-                assert view.progress.total in {0, CASES}
-            return view.verdict is not None
-
-        await until(look)
-        assert len(seen - {0}) >= 3
-        assert seen <= set(range(CASES + 1))
-        await until_all_ended(service, {submission: program})
-        assert await service.events(submission) == ["submit", "publish", "start", "complete"]
+    async def look() -> bool:
         view = await service.view(submission)
-        assert view.started_at is not None
-        assert view.finished_at is not None
-        assert (view.finished_at - view.started_at).total_seconds() > 3 * SHORT_S
-        await until_at_rest(service)
-        await assert_exactly_once(service, {submission: program})
+        if view.progress is not None:
+            seen.add(view.progress.done)
+            assert view.progress.total in {0, CASES}
+        return view.verdict is not None
+
+    await until(look)
+    assert len(seen - {0}) >= 3
+    assert seen <= set(range(CASES + 1))
+    await until_all_ended(service, ledger)
+    assert await service.events(submission) == ["submit", "publish", "start", "complete"]
+    view = await service.view(submission)
+    assert view.started_at is not None
+    assert view.finished_at is not None
+    assert (view.finished_at - view.started_at).total_seconds() > 3 * SHORT_S
+    await until_at_rest(service)
+    await assert_exactly_once(service, ledger)

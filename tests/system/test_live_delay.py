@@ -1,4 +1,6 @@
-"""Output reaches a client, and typed lines their answer, within 100 ms (E5, E7)."""
+"""Output reaches a client, and typed lines their answer, within 100 ms; who comes back misses
+nothing (E5, E7, E8).
+"""
 
 import asyncio
 import json
@@ -11,16 +13,14 @@ from typing import Any
 
 import httpx
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from deemster.store.notifications import Listener
 from deemster.store.pool import connection
 from tests.system.conftest import RunningService
 from tests.system.service import Service
-from tests.system.test_terminal import Client as Terminal
-from tests.system.test_terminal import make_token
+from tests.system.terminal_client import TerminalClient, make_token
 from tests.waiting import PATIENCE_S
-
-pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 LINES = 40
 ALLOWED_S = 0.1
@@ -66,6 +66,7 @@ const timer = setInterval(() => {{
 }
 """Each prints lines with its own reading of the clock."""
 ECHO = "while True: print('answer', input())"
+GREET = "print('name?', end=' ', flush=True)\nwhile True: print('hi', input())"
 COUNT = """import time
 for number in range(300):
     print(number, flush=True)
@@ -156,9 +157,9 @@ def assert_soon(delays_s: list[float], notices_s: list[float]) -> None:
 
 @pytest.mark.parametrize("language", PROGRAMS)
 async def test_e5_output_arrives_within_100_ms_of_being_printed(
-    running_service: RunningService, language: str
+    shared_service: RunningService, language: str
 ) -> None:
-    async with serving(running_service) as (service, http, _):
+    async with serving(shared_service) as (service, http, _):
         delays_s: list[float] = []
         async with measuring_notices(service) as notices_s:
             execution = await execute(http, language, PROGRAMS[language])
@@ -173,11 +174,11 @@ async def test_e5_output_arrives_within_100_ms_of_being_printed(
 
 
 async def test_e7_a_typed_line_is_answered_within_100_ms(
-    running_service: RunningService,
+    shared_service: RunningService,
 ) -> None:
-    async with serving(running_service) as (service, http, token):
+    async with serving(shared_service) as (service, http, token):
         execution = await execute(http, "python3", ECHO, io="terminal")
-        terminal = Terminal(str(http.base_url), token)
+        terminal = TerminalClient(str(http.base_url), token)
         delays_s: list[float] = []
         async with (
             measuring_notices(service) as notices_s,
@@ -193,9 +194,9 @@ async def test_e7_a_typed_line_is_answered_within_100_ms(
 
 
 async def test_e8_a_client_that_is_cut_off_misses_nothing_and_gets_nothing_twice(
-    running_service: RunningService,
+    shared_service: RunningService,
 ) -> None:
-    async with serving(running_service) as (_, http, _):
+    async with serving(shared_service) as (_, http, _):
         reader = EventReader(http, await execute(http, "python3", COUNT))
         text, cuts, has_ended = "", 0, False
         while not has_ended:
@@ -209,3 +210,42 @@ async def test_e8_a_client_that_is_cut_off_misses_nothing_and_gets_nothing_twice
         assert text.split() == [str(number) for number in range(300)]
         assert len(set(reader.seen)) == len(reader.seen)
         assert cuts > 3
+
+
+async def test_e7_who_comes_back_to_a_terminal_misses_nothing(
+    shared_service: RunningService,
+) -> None:
+    async with serving(shared_service) as (service, http, token):
+        execution = await execute(http, "python3", GREET, io="terminal")
+        client = TerminalClient(str(http.base_url), token)
+        async with client.connected(execution) as socket:
+            await client.until(socket, b"name? ")
+            await socket.send(json.dumps({"data": "ada\n"}))
+            await client.until(socket, b"hi ada\r\n")
+            await socket.send(json.dumps({"rows": 0}))
+            problem = json.loads(await socket.recv())
+            assert problem["type"] == "error"
+        # While nobody looks, the program goes on.
+        typed = await http.post(f"/v1/executions/{execution}/input", json={"data": "bob\n"})
+        assert typed.status_code == 204
+        async with client.connected(execution) as socket:
+            await client.until(socket, b"hi bob\r\n")
+            await socket.send(b"eve\n")
+            await client.until(socket, b"hi eve\r\n")
+            await socket.send(json.dumps({"signal": "SIGINT"}))
+            await client.until_end(socket)
+        shown = (await http.get(f"/v1/executions/{execution}")).json()
+        assert shown["stdout"].encode() == client.text
+        recording = (await http.get(f"/v1/executions/{execution}/recording")).text
+        head, *lines = map(json.loads, recording.splitlines())
+        assert (head["version"], head["width"], head["height"]) == (2, 80, 24)
+        assert "".join(line[2] for line in lines).encode() == client.text
+        stranger_token = await make_token(service, f"stranger-{secrets.token_hex(4)}")
+        for unwelcome, code in ((stranger_token, 4404), ("wrong", 4401)):
+            stranger = TerminalClient(str(http.base_url), unwelcome)
+            async with stranger.connected(execution) as socket:
+                assert json.loads(await socket.recv())["type"] == "error"
+                with pytest.raises(ConnectionClosed) as closed:
+                    await socket.recv()
+                assert closed.value.rcvd is not None
+                assert closed.value.rcvd.code == code

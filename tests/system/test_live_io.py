@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from deemster.api.feed.live_output import LiveOutput, OutputCursor
+from deemster.api.feed.live_output import LiveOutputFeed, OutputCursor
 from deemster.domain.execution import (
     ExecutionView,
     OutputChunk,
@@ -23,8 +23,6 @@ from tests.system.conftest import OpenService, RunningService
 from tests.system.service import Service
 from tests.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 PROMPTS = {
     "python3": "name = input('name? ')\nprint('hi', name)\nwhile True: print(input())",
     "c": """#include <stdio.h>
@@ -36,7 +34,7 @@ while (scanf("%98s", b) == 1) printf("%s\\n", b); }""",
 class Reader:
     """A client that follows an execution, and can come back where it was."""
 
-    def __init__(self, live: LiveOutput, execution: ExecutionId) -> None:
+    def __init__(self, live: LiveOutputFeed, execution: ExecutionId) -> None:
         self._live = live
         self._execution = execution
         self.after = OutputCursor()
@@ -62,7 +60,7 @@ async def reading(service: Service, execution: ExecutionId) -> AsyncIterator[Rea
         Listener.open(service.database_url, OUTPUT_CHANNEL) as listener,
         asyncio.TaskGroup() as group,
     ):
-        live = LiveOutput(service.pool, listener.wait)
+        live = LiveOutputFeed(service.pool, listener.wait)
         running = group.create_task(live.run())
         yield Reader(live, execution)
         running.cancel()
@@ -75,9 +73,9 @@ async def type_in(service: Service, execution: ExecutionId, kind: str, data: byt
 
 @pytest.mark.parametrize("language", PROMPTS)
 async def test_e7_a_prompt_appears_before_the_answer_is_typed(
-    running_service: RunningService, language: str
+    shared_service: RunningService, language: str
 ) -> None:
-    service = running_service.service
+    service = shared_service.service
     execution = await service.execute(language, PROMPTS[language], io=ProgramIo.TERMINAL)
     async with reading(service, execution) as reader:
         await reader.until(lambda seen: seen.text[Stream.STDOUT] == b"name? ")
@@ -91,14 +89,14 @@ async def test_e7_a_prompt_appears_before_the_answer_is_typed(
 
 
 async def test_e5_pipes_keep_stdout_and_stderr_apart_and_the_input_can_be_ended(
-    running_service: RunningService,
+    shared_service: RunningService,
 ) -> None:
     source = """import sys
 for line in sys.stdin:
     print(line.strip().upper(), flush=True)
     print(line.strip(), file=sys.stderr, flush=True)
 print('bye')"""
-    service = running_service.service
+    service = shared_service.service
     execution = await service.execute("python3", source, io=ProgramIo.STREAMS, stdin=b"zero\n")
     async with reading(service, execution) as reader:
         await reader.until(lambda seen: seen.text[Stream.STDERR] == b"zero\n")
@@ -128,11 +126,11 @@ async def test_a_silent_program_without_input_is_ended(open_service: OpenService
 
 @pytest.mark.parametrize("io", [ProgramIo.STREAMS, ProgramIo.TERMINAL])
 async def test_e7_a_program_that_reads_nothing_can_be_interrupted(
-    running_service: RunningService, io: ProgramIo
+    shared_service: RunningService, io: ProgramIo
 ) -> None:
     """More was typed than fits into the buffers on the way to the program."""
     source = "print('on', flush=True)\nimport time\ntime.sleep(1e6)"
-    service = running_service.service
+    service = shared_service.service
     execution = await service.execute("python3", source, io=io, stdin=b"x\n" * 100_000)
     async with reading(service, execution) as reader:
         await reader.until(lambda seen: b"on" in seen.text[Stream.STDOUT])

@@ -11,15 +11,16 @@ from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
 
-from deemster.bench.load.processes import free_address
 from deemster.domain.account import Role
 from deemster.store import accounts
 from deemster.store.pool import connection
 from tests.builders import make_account
-from tests.system.conftest import OpenService
+from tests.system.conftest import RunningService
 from tests.system.programs import RIGHT, WRONG, Program
 from tests.system.service import PROBLEM, Service
 from tests.waiting import PATIENCE_S, until, until_ready
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 MODES = ["auto", "legacy"]
 GREET = {"language": "python3", "source_code": "print('Hello,', input())", "stdin": "Ada"}
@@ -29,8 +30,8 @@ SLOW = {
     "limits": {"wall_time_ms": 500},
 }
 ENDLESS = {"language": "bash", "source_code": "sleep 1000"}
-LIMITS = {"executions_per_minute_user": 1, "submit_interval_s": 3600}
-"""Admins are exempt."""
+SETTINGS = {"compat": "mcp", "executions_per_minute_user": 1, "submit_interval_s": 3600}
+"""Admins are exempt from the limits."""
 
 
 @asynccontextmanager
@@ -49,29 +50,18 @@ async def token_of(service: Service, name: str, role: Role) -> str:
         return await accounts.add_token(acquired, account, "test")
 
 
-@asynccontextmanager
-async def open_judge(open_service: OpenService) -> AsyncIterator[tuple[Service, str]]:
-    address = free_address()
-    settings = {"host": address.host, "port": address.port, **LIMITS}
-    async with open_service(compat="mcp", **settings) as service:
-        service.start("api", "relay", "keeper", "worker")
-        await until_ready(address.url)
-        await service.until_workers(1)
-        yield service, address.url
-
-
-async def test_an_agent_calls_every_tool(open_service: OpenService) -> None:
-    async with open_judge(open_service) as (service, url):
-        for mode in MODES:
-            token = await token_of(service, f"root-{mode}", Role.ADMIN)
-            async with agent(url, token, mode) as client:
-                await check_tools(client)
-            token = await token_of(service, f"eager-{mode}", Role.USER)
-            async with agent(url, token, mode) as client:
-                await check_limits(client)
-        async with agent(url, "wrong", "2026-07-28") as client:
-            with pytest.raises(MCPError, match="This token is unknown"):
-                await client.list_tools()
+async def test_an_agent_calls_every_tool(own_service: RunningService) -> None:
+    service, url = own_service.service, own_service.address.url
+    for mode in MODES:
+        token = await token_of(service, f"root-{mode}", Role.ADMIN)
+        async with agent(url, token, mode) as client:
+            await check_tools(client)
+        token = await token_of(service, f"eager-{mode}", Role.USER)
+        async with agent(url, token, mode) as client:
+            await check_limits(client)
+    async with agent(url, "wrong", "2026-07-28") as client:
+        with pytest.raises(MCPError, match="This token is unknown"):
+            await client.list_tools()
 
 
 async def check_tools(client: Client) -> None:
@@ -117,30 +107,32 @@ async def check_limits(client: Client) -> None:
     assert "a moment ago: try again in" in refusal(again)
 
 
-async def test_an_agent_that_cancels_ends_its_program(open_service: OpenService) -> None:
+async def test_an_agent_that_cancels_ends_its_program(own_service: RunningService) -> None:
     """The same if the API ends: it tells the agent, and does not wait for the program."""
-    async with open_judge(open_service) as (service, url):
-        token = await token_of(service, "root", Role.ADMIN)
-        async with agent(url, token, "auto") as client:
-            async with asyncio.TaskGroup() as group:
-                running = group.create_task(client.call_tool("run_code", ENDLESS))
-                await until(lambda: is_in_state(service, "RUNNING"))
-                running.cancel()
-            await until(lambda: is_in_state(service, "CANCELLED"))
-        for mode in MODES:
-            async with agent(url, token, mode) as client, asyncio.TaskGroup() as group:
-                running = group.create_task(client.call_tool("run_code", ENDLESS))
-                await until(lambda: is_in_state(service, "RUNNING"))
-                [api] = service.fleet.running("api")
-                assert await service.fleet.leave(api) == 0
-            assert "was cancelled: try again later" in refusal(running.result())
-            service.start("api")
-            await until_ready(url)
+    service, url = own_service.service, own_service.address.url
+    token = await token_of(service, "root", Role.ADMIN)
+    async with agent(url, token, "auto") as client:
+        async with asyncio.TaskGroup() as group:
+            running = group.create_task(client.call_tool("run_code", ENDLESS))
+            await until(lambda: is_in_state(service, "RUNNING"))
+            running.cancel()
+        await until(lambda: is_in_state(service, "CANCELLED"))
+    for mode in MODES:
+        async with agent(url, token, mode) as client, asyncio.TaskGroup() as group:
+            running = group.create_task(client.call_tool("run_code", ENDLESS))
+            await until(lambda: is_in_state(service, "RUNNING"))
+            [api] = service.fleet.running("api")
+            assert await service.fleet.leave(api) == 0
+        assert "was cancelled: try again later" in refusal(running.result())
+        service.start("api")
+        await until_ready(url)
 
 
 async def is_in_state(service: Service, state: str) -> bool:
     """The newest execution."""
-    newest = "SELECT state FROM work ORDER BY id DESC LIMIT 1"
+    newest = """
+    SELECT state FROM work JOIN execution ON work_id = id ORDER BY id DESC LIMIT 1
+    """
     return bool(await service.value(newest) == state)
 
 

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
 import psycopg
 import pytest
 from redis.asyncio import Redis
 
 from deemster.settings import load_settings
 from deemster.store.pool import DatabaseRefuses
+from deemster.wiring.metrics_server import PORT_OFFSETS
 from deemster.wiring.resources import check_database
 from tests.cli.up.privileges import check_least_privileges, has_runner_and_boxes
 from tests.cli.up.service import with_descendants
@@ -32,6 +34,11 @@ from tests.waiting import PATIENCE_S, until, until_ready
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+OWN_METRICS = {
+    "relay": '\ndeemster_sent_jobs_total{task="submission:run"} 1.0\n',
+    "worker": '\ndeemster_verdicts_total{language="python3",verdict="Accepted"} 1.0\n',
+    "keeper": "\ndeemster_lost_jobs_total 0.0\n",
+}
 KINDS = ["sql", "", "", "toml", "sh", "sh", "sh", "sh"]
 
 
@@ -85,7 +92,9 @@ class Machine:
             "DEEMSTER_CONFIG": str(self.directory / "deemster.toml"),
             "DEEMSTER_DATA_DIR": str(self.directory / "data"),
             "DEEMSTER_WORK_DIR": str(self.directory / "work"),
+            "DEEMSTER_EXECUTION_SLOTS": "4",
             "DEEMSTER_PRECOMPILE": "false",
+            "DEEMSTER_WARM_UP_MB": "0",
         }
 
     async def run(self, script: str, **variables: str) -> str:
@@ -168,8 +177,14 @@ async def follow(page: Page, directory: Path, port: int) -> None:
     ]
     prepared = await serving.run(page.preparation)
     token = next(line for line in prepared.splitlines() if line.startswith("deem_"))
-    roles = [serving.role(each, DEEMSTER_PORT=str(port)) for each in page.roles]
-    [judging_role] = [judging.role(each) for each in page.judging_roles]
+    metrics = {name: reserved_port() for name in ("relay", "worker", "keeper")}
+    roles = [
+        serving.role(each, DEEMSTER_PORT=str(port), **metrics_port(each[1], metrics))
+        for each in page.roles
+    ]
+    [judging_role] = [
+        judging.role(each, **metrics_port(each[1], metrics)) for each in page.judging_roles
+    ]
     api, relay, keeper = roles
     async with api as first, relay as second, keeper as third, judging_role as worker:
         await until_ready(f"http://127.0.0.1:{port}")
@@ -184,3 +199,22 @@ async def follow(page: Page, directory: Path, port: int) -> None:
         logs = [serving.directory / f"{name}.log" for name in names]
         assert all("role.started" in log.read_text() for log in logs)
         await until(lambda: "role.started" in (judging.directory / "worker.log").read_text())
+        for name, own in OWN_METRICS.items():
+            await until_exported(metrics[name], own)
+
+
+async def until_exported(port: int, metric: str) -> None:
+    """O1: a role exports what only it counts, also as an ordinary user."""
+
+    async def is_exported() -> bool:
+        return metric in (await client.get(f"http://127.0.0.1:{port}/metrics")).text
+
+    async with httpx.AsyncClient(trust_env=False) as client:
+        await until(is_exported)
+
+
+def metrics_port(role: str, ports: Mapping[str, int]) -> dict[str, str]:
+    """The setting with which this role has this port."""
+    if role not in ports:
+        return {}
+    return {"DEEMSTER_METRICS_PORT": str(ports[role] - PORT_OFFSETS[role])}

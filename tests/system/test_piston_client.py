@@ -8,18 +8,33 @@ from typing import Any
 
 import httpx
 import pytest
-import pytest_asyncio
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
 
+from deemster.api.http.socket_token import TOKEN_PREFIX
 from tests.services.npm_packages import npm_packages
-from tests.system.compat_service import CompatService, make_client, run_client
+from tests.system.compat_service import CompatService, new_client, run_client
 from tests.system.conftest import RunningService
-from tests.waiting import PATIENCE_S
+from tests.system.piston_socket import (
+    PATHS,
+    PistonSocket,
+    dumps,
+    init,
+    text_of,
+    typed,
+    until_closed,
+    until_text,
+    without_data,
+)
+from tests.waiting import PATIENCE_S, until
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
-SETTINGS = {"compat": "piston,jobe,sandboxfusion"}
 SCRIPT = Path(__file__).parent / "piston_script.py"
 NPM_SCRIPT = SCRIPT.with_suffix(".mjs")
+ASK = "name = input('name? ')\nprint('hi', name, end='')\nimport sys\nsys.exit(len(name))"
+GREET = r"""
+#include <stdio.h>
+int main(void) { char name[9]; puts("name?"); fflush(stdout); scanf("%8s", name); puts(name); }
+"""
 BROKEN_C = "int main() { return x; }"
 JAVA = """
 public class Hello {
@@ -38,10 +53,9 @@ CODERUNNER = (
 """As CodeRunner names the files of these languages."""
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def served(running_service: RunningService) -> CompatService:
-    token = await make_client(running_service.service)
-    return CompatService(running_service.service, running_service.address.url, token)
+@pytest.fixture
+async def served(shared_service: RunningService) -> CompatService:
+    return await new_client(shared_service)
 
 
 async def test_clients_of_piston_jobe_and_sandboxfusion_work_unchanged(
@@ -133,3 +147,166 @@ async def check_sandboxfusion(http: httpx.AsyncClient) -> None:
     assert base64.b64decode(ran["files"]["out"]) == b"ab"
     ran = (await http.post("/run_code", json={"code": BROKEN_C, "language": "c"})).json()
     assert (ran["status"], ran["compile_result"]["return_code"]) == ("Failed", 1), ran
+
+
+async def test_f2_programs_talk_over_piston_s_websocket(served: CompatService) -> None:
+    """Every message, and every close code."""
+    client = PistonSocket(served)
+    await a_prompt_is_answered(client)
+    await compiling_is_a_stage(client)
+    await programs_end_in_every_way(client)
+    await wrong_messages_close_the_connection(client)
+    await errors_are_told(client)
+    await a_browser_sends_its_token_as_a_subprotocol(client, served)
+    await a_program_ends_when_its_client_leaves(client, served)
+    await a_program_ends_with_its_token(client, served)
+
+
+async def a_prompt_is_answered(client: PistonSocket) -> None:
+    """On all paths; what was sent with the program comes first."""
+    for path in PATHS:
+        async with client.open(path) as socket:
+            await socket.send(dumps(init("python", ASK)))
+            found = await until_text(socket, "name? ")
+            assert found[0]["type"] == "runtime"
+            assert found[0]["language"] == "python"
+            assert found[0]["version"].startswith("3.")
+            assert found[1] == {"type": "stage", "stage": "run"}
+            await socket.send(dumps(typed("Ada\n")))
+            found, code, reason = await until_closed(socket)
+        assert text_of(found) == "hi Ada"
+        assert found[-1] == {"type": "exit", "stage": "run", "code": 3, "signal": None}
+        assert (code, reason) == (4999, "Job Completed")
+    found, code, _ = await client.talk(init("python", ASK, stdin="Bob"))
+    assert (text_of(found), code) == ("name? hi Bob", 4999)
+
+
+async def compiling_is_a_stage(client: PistonSocket) -> None:
+    """It is told while the program waits for its input."""
+    async with client.open() as socket:
+        await socket.send(dumps(init("c", GREET)))
+        found = await until_text(socket, "name?\n")
+        await socket.send(dumps(typed("Ada\n")))
+        more, code, _ = await until_closed(socket)
+    assert without_data([*found, *more]) == [
+        ("runtime", None, None, None),
+        ("stage", "compile", None, None),
+        ("exit", "compile", 0, None),
+        ("stage", "run", None, None),
+        ("exit", "run", 0, None),
+    ]
+    assert (text_of(more), code) == ("Ada\n", 4999)
+    found, code, _ = await client.talk(init("c", "int main() { return x; }"))
+    assert "error" in text_of(found, "stderr")
+    assert without_data(found)[1:] == [
+        ("stage", "compile", None, None),
+        ("exit", "compile", 1, None),
+    ]
+    assert code == 4999
+
+
+async def programs_end_in_every_way(client: PistonSocket) -> None:
+    endless = "print('go', flush=True)\nwhile True: pass"
+    for message, code, signal in (
+        (init("python", "print("), 1, None),
+        (init("python", "import sys; sys.exit(5)"), 5, None),
+        (init("python", endless, run_cpu_time=300), None, "SIGKILL"),
+        (init("python", "import time; time.sleep(60)", run_timeout=300), None, "SIGKILL"),
+    ):
+        found, closed, _ = await client.talk(message)
+        assert found[-1] == {"type": "exit", "stage": "run", "code": code, "signal": signal}
+        assert closed == 4999
+    for signal in ("SIGTERM", "SIGKILL"):
+        async with client.open() as socket:
+            waiting = "print('go', flush=True)\nimport time\ntime.sleep(60)"
+            await socket.send(dumps(init("python", waiting)))
+            await until_text(socket, "go")
+            await socket.send(dumps({"type": "signal", "signal": signal}))
+            found, closed, _ = await until_closed(socket)
+        assert found[-1] == {"type": "exit", "stage": "run", "code": None, "signal": signal}
+        assert closed == 4999
+
+
+async def wrong_messages_close_the_connection(client: PistonSocket) -> None:
+    program = init("python", "input()")
+    for messages, code, reason in (
+        ([program, program], 4000, "Already Initialized"),
+        ([], 4001, "Initialization Timeout"),
+        ([{"type": "ping"}, {"type": [1]}, {}], 4001, "Initialization Timeout"),
+        ([typed("x")], 4003, "Not yet initialized"),
+        ([{"type": "signal", "signal": "SIGINT"}], 4003, "Not yet initialized"),
+        ([program, typed("x", "stdout")], 4004, "Can only write to stdin"),
+        ([program, {"type": "signal", "signal": "SIGNONE"}], 4005, "Invalid signal"),
+        ([program, {"type": "signal", "signal": [9]}], 4005, "Invalid signal"),
+    ):
+        found, closed, said = await client.talk(*messages)
+        assert (closed, said) == (code, reason), messages
+        assert not [each for each in found if each["type"] == "error"]
+
+
+async def errors_are_told(client: PistonSocket) -> None:
+    program = init("python", "input()")
+    for messages, text in (
+        (["{"], "not valid JSON"),
+        ([b"\xff"], "not valid JSON"),
+        (["[]"], "not a JSON object"),
+        (['{"type": "\\ud800"}'], "not valid JSON"),
+        ([{"type": "init"}], "language is required as a string"),
+        ([init("klingon", "x")], "klingon-* runtime is unknown"),
+        ([init("python", "x", run_timeout=10**9)], "run_timeout cannot exceed"),
+        ([init("python", "")], "The source is empty"),
+        ([program, typed(5)], "data must be a string"),
+        ([program, "nothing"], "not valid JSON"),
+    ):
+        found, closed, said = await client.talk(*messages)
+        assert (closed, said) == (4002, "Notified Error"), messages
+        assert found[-1]["type"] == "error"
+        assert text in found[-1]["message"]
+    found, closed, _ = await client.talk(program, token="nobody")
+    assert (closed, [each["type"] for each in found]) == (4002, ["error"])
+
+
+async def a_browser_sends_its_token_as_a_subprotocol(
+    client: PistonSocket, served: CompatService
+) -> None:
+    protocols = [Subprotocol("piston"), Subprotocol(TOKEN_PREFIX + served.token)]
+    url = served.url.replace("http", "ws", 1) + PATHS[0]
+    async with connect(url, subprotocols=protocols) as socket:
+        assert socket.subprotocol == "piston"
+        await socket.send(dumps(init("python", "print(1)")))
+        found, code, _ = await until_closed(socket)
+    assert (text_of(found), code) == ("1\n", 4999)
+
+
+async def a_program_ends_when_its_client_leaves(
+    client: PistonSocket, served: CompatService
+) -> None:
+    async with client.open() as socket:
+        await socket.send(dumps(init("python", "print('go', flush=True)\ninput()")))
+        await until_text(socket, "go")
+    headers = {"Authorization": f"Bearer {served.token}"}
+    async with httpx.AsyncClient(base_url=served.url, headers=headers) as http:
+
+        async def have_ended() -> bool:
+            listed = (await http.get("/v1/executions?limit=100")).json()["items"]
+            assert listed[0]["status"] in {"RUNNING", "CANCELLED"}
+            return all(each["status"] not in {"QUEUED", "RUNNING"} for each in listed)
+
+        await until(have_ended)
+
+
+async def a_program_ends_with_its_token(client: PistonSocket, served: CompatService) -> None:
+    """O6"""
+    headers = {"Authorization": f"Bearer {served.token}"}
+    async with (
+        httpx.AsyncClient(base_url=served.url, headers=headers) as http,
+        client.open() as socket,
+    ):
+        await socket.send(dumps(init("python", "print('go', flush=True)\ninput()")))
+        await until_text(socket, "go")
+        (token,) = (await http.get("/v1/tokens")).json()["items"]
+        assert (await http.delete(f"/v1/tokens/{token['id']}")).is_success
+        await socket.send(dumps(typed("x\n")))
+        found, closed, _ = await until_closed(socket)
+    assert (closed, found[-1]["type"]) == (4002, "error")
+    assert "revoked" in found[-1]["message"]

@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
 from deemster.client import (
     AsyncDeemster,
@@ -24,8 +23,6 @@ from tests.client.servers import cutting, make_token
 from tests.system.conftest import RunningService
 from tests.waiting import PATIENCE_S
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "python-client.md"
 EXAMPLE = re.compile(r"^```python\n(.*?)^```\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINES = 300
@@ -39,11 +36,11 @@ ECHO = "import sys\nfor line in sys.stdin: print('got', line, end='')"
 TYPED = 30
 
 
-@pytest_asyncio.fixture(loop_scope="module")
-async def served(running_service: RunningService) -> tuple[Address, str]:
+@pytest.fixture
+async def served(shared_service: RunningService) -> tuple[Address, str]:
     """The address of a service and the token of a new user."""
     name = f"user-{secrets.token_hex(4)}"
-    return running_service.address, await make_token(running_service.service.pool, name)
+    return shared_service.address, await make_token(shared_service.service.pool, name)
 
 
 async def test_e8_a_client_whose_stream_is_cut_misses_nothing(

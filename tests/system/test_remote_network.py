@@ -184,9 +184,15 @@ async def test_m3_whatever_fails_between_hosts_and_server_each_verdict_counts_on
 ) -> None:
     """M1, M2, M3, M4, I3, Q6: and each refusal is counted under its reason."""
     port = reserved_port()
-    settings = {"judge_on": "hosts-first", "secret_key": SECRET, "run_attempts": ATTEMPTS}
+    settings = {
+        "judge_on": "hosts-first",
+        "secret_key": SECRET,
+        "run_attempts": ATTEMPTS,
+        "lease_s": 2,
+    }
     with new_networks() as (one, two):
         address = f"{two.far_address}:{HOST_PORT}"
+        settings["judge_host_networks"] = f"{two.far_address}/32"
         async with (
             open_service(port=port, **settings) as service,
             client_of(service, port) as client,
@@ -202,8 +208,6 @@ async def test_m3_whatever_fails_between_hosts_and_server_each_verdict_counts_on
             ) as addressed,
         ):
             service.start(*ROLES)
-            fetching.start()
-            addressed.start()
             stream = Stream(service, client)
             refused = await judge_in_trouble(stream, slow, fetching, addressed)
             await until_all_ended(service, stream.ledger)
@@ -229,6 +233,9 @@ async def judge_in_trouble(
     first = await stream.client.submit(RIGHT, "first")
     stream.ledger[first] = RIGHT
     late = await slow.task()
+    # Before, one of these could have got the task.
+    fetching.start()
+    addressed.start()
     note(await slow.finish(late, now_s=time.time() + 100), "expired")
     note(await slow.finish(late, headers={"Deemster-Signature": "0" * 64}), "forged")
     # Now the slow host falls silent, so its work goes elsewhere.

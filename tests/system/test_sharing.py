@@ -1,6 +1,7 @@
 """Many workers, many users: who works on what, in which order, and how many at once."""
 
 import asyncio
+import operator
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.system.service import Service
 from tests.system.truth import Ledger, assert_exactly_once, until_all_ended
 from tests.waiting import until
 
-QUICK = sleepy(0.01)
+QUICK = sleepy(0.1, right=False)
 IN_LINE = 10
 WAITING = "SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED')"
 HISTORY = """
@@ -32,8 +33,9 @@ def done_by(worker: Member) -> int:
     return len(worker.said("job.done"))
 
 
-async def until_done(workers: list[Member], wanted: int) -> None:
-    await until(lambda: sum(map(done_by, workers)) >= wanted)
+async def until_each_has_done(workers: list[Member], wanted: list[int]) -> None:
+    """How many each one gets of a line that is never empty depends on the machine."""
+    await until(lambda: all(map(operator.ge, map(done_by, workers), wanted)))
 
 
 async def test_two_workers_share_the_load_and_a_third_takes_its_part(
@@ -48,17 +50,13 @@ async def test_two_workers_share_the_load_and_a_third_takes_its_part(
         await service.until_workers(2)
         async with asyncio.TaskGroup() as group:
             group.create_task(keep_in_line(service, ledger, enough))
-            await until_done(workers, 24)
-            assert min(map(done_by, workers)) >= 6
+            await until_each_has_done(workers, [3, 3])
             # The machine may have but two cores, which those two hold by their work directory.
             elsewhere = tmp_path / "work3"
             workers.append(service.fleet.start("worker", "worker3", work_dir=elsewhere))
             await service.until_workers(3)
-            before = [done_by(worker) for worker in workers]
-            await until_done(workers, sum(before) + 36)
+            await until_each_has_done(workers, [done_by(worker) + 3 for worker in workers])
             enough.set()
-        part = [done_by(worker) - was for worker, was in zip(workers, before, strict=True)]
-        assert min(part) >= 6, part
         await until_all_ended(service, ledger)
         await assert_exactly_once(service, ledger)
 
@@ -99,29 +97,37 @@ async def test_lower_ranks_and_those_who_have_many_wait_longer(
         assert [given.index(row["id"]) for row in rows] == wanted
 
 
-SLOW = sleepy(0.03)
+SLOW = sleepy(0.3, right=False)
 SLOW_PYTHON = Program(
     "python3",
-    "import time\na, b = map(int, input().split())\ntime.sleep(0.03)\nprint(a + b)\n",
-    Verdict.ACCEPTED,
+    "import time\ntime.sleep(0.3)\nprint()\n",
+    Verdict.WRONG_ANSWER,
 )
 
 
 Kind = Callable[[Any], object]
-CAPS: dict[str, tuple[dict[str, object], Kind]] = {
-    "everywhere": ({"most_running": 1}, lambda row: "all"),
-    "by user": ({"most_running_per_user": 1}, lambda row: row["account_id"]),
-    "by language": (
-        {"most_running_by_language": "c=1,python3=1"},
-        lambda row: row["language"],
+CAPS: list[tuple[dict[str, object], list[Kind], int]] = [
+    (
+        {"most_running_per_user": 1, "most_running_by_language": "c=1,python3=1"},
+        [lambda row: row["account_id"], lambda row: row["language"]],
+        2,
     ),
-}
+    ({"most_running": 1}, [lambda row: "all"], 1),
+]
 
 
-@pytest.mark.parametrize("cap", CAPS)
-async def test_no_more_run_at_once_than_may(open_service: OpenService, cap: str) -> None:
-    """Q9: two slots are free, and a second of a kind has to wait all the same."""
-    settings, kind = CAPS[cap]
+@pytest.mark.parametrize(
+    ("settings", "kinds", "most"),
+    [CAPS[0], pytest.param(*CAPS[1], marks=pytest.mark.soak)],
+    ids=["by user and language", "everywhere"],
+)
+async def test_no_more_run_at_once_than_may(
+    open_service: OpenService, settings: dict[str, object], kinds: list[Kind], most: int
+) -> None:
+    """Q9: two slots are free, and a second of a kind has to wait all the same.
+
+    tests/pipeline/verdict/test_attempt.py tries each cap with many starts at once.
+    """
     async with open_service(**settings) as service:
         service.start("relay", "keeper")
         for number in (1, 2):
@@ -135,9 +141,9 @@ async def test_no_more_run_at_once_than_may(open_service: OpenService, cap: str)
         await until_all_ended(service, ledger)
         await assert_exactly_once(service, ledger)
         history = await service.fetch(HISTORY)
-        assert set(peaks(history, kind).values()) == {1}
-        if cap != "everywhere":
-            assert peaks(history, lambda row: "all") == {"all": 2}
+        for kind in kinds:
+            assert set(peaks(history, kind).values()) == {1}
+        assert peaks(history, lambda row: "all") == {"all": most}
 
 
 def peaks(history: list[Any], kind: Kind) -> dict[object, int]:

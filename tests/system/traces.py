@@ -34,7 +34,7 @@ def runners_of(worker: int) -> list[int]:
 
 def parent_of(pid: int) -> int:
     try:
-        rest = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2]
+        rest = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2]
     except OSError:
         return 0
     return int(rest.split()[1])
@@ -47,7 +47,7 @@ def programs_of(worker: int) -> list[int]:
 
 def name_of(pid: int) -> str:
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
+        return Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
     except OSError:
         return ""
 

@@ -48,7 +48,17 @@ async def until_at_rest(service: Service) -> None:
         unsent = await service.value("SELECT count(*) FROM outbox WHERE sent_at IS NULL")
         return leases == 0 and unsent == 0 and await service.jobs() == 0
 
-    await until(look)
+    try:
+        await until(look)
+    except AssertionError as late:
+        leases = [dict(row) for row in await service.fetch("SELECT * FROM lease")]
+        unsent = [
+            dict(row)
+            for row in await service.fetch("SELECT * FROM outbox WHERE sent_at IS NULL")
+        ]
+        raise AssertionError(
+            f"{late} Leases: {leases} Unsent: {unsent} Jobs: {await service.job_rows()}"
+        ) from None
 
 
 async def assert_exactly_once(

@@ -54,21 +54,26 @@ class Typist:
     end: dict[str, Any] | None = None
 
     async def run(self) -> None:
-        path = f"/v1/executions/{self.execution}/terminal?after="
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while self.end is None:
+                    await self._connect()
+                    await asyncio.sleep(PAUSE_S)
+        except TimeoutError:
+            raise AssertionError(f"The program did not end in {PATIENCE_S} s: {self}") from None
+
+    async def _connect(self) -> None:
+        url = f"{self.url}/v1/executions/{self.execution}/terminal?after={self.last}"
         headers = {"Authorization": f"Bearer {self.token}"}
-        async with asyncio.timeout(PATIENCE_S):
-            while self.end is None:
-                try:
-                    url = self.url + path + self.last
-                    async with connect(url, additional_headers=headers) as socket:
-                        await self._talk(socket)
-                except ConnectionClosed:
-                    self.cuts += 1
-                except (InvalidHandshake, OSError):
-                    pass  # nobody listens
-                finally:
-                    self.is_typing = False
-                await asyncio.sleep(PAUSE_S)
+        try:
+            async with connect(url, additional_headers=headers) as socket:
+                await self._talk(socket)
+        except ConnectionClosed:
+            self.cuts += 1
+        except (InvalidHandshake, OSError):
+            pass  # nobody listens
+        finally:
+            self.is_typing = False
 
     async def _talk(self, socket: ClientConnection) -> None:
         asked = False

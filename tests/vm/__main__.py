@@ -76,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
         help="controllers of the student's cgroup (default: %(default)s)",
     )
     parser.add_argument(
+        "--systemd",
+        action="store_true",
+        help="boot systemd, and run the student's step by `systemd-run --user --scope`",
+    )
+    parser.add_argument(
         "--time-limit",
         metavar="SECONDS",
         type=float,
@@ -126,7 +131,9 @@ def _run(options: argparse.Namespace, steps: dict[str, str]) -> dict[str, int]:
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     try:
         say("packing the working tree")
-        disks.working_tree(folder / "tree.tar", steps, options.delegate)
+        disks.working_tree(
+            folder / "tree.tar", steps, options.delegate, systemd=options.systemd
+        )
         (folder / "initramfs").write_bytes(kernel.initramfs(chosen))
         machine = Machine(
             kernel=chosen.image,

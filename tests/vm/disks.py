@@ -22,7 +22,7 @@ from tests.vm.host import (
     say,
 )
 
-TOOLS = ("iproute2", "libseccomp2", "make", "procps")
+TOOLS = ("iproute2", "libpam-systemd", "libseccomp2", "make", "procps")
 TOOLCHAINS = ("default-jdk-headless", "g++", "gcc", "libc6-dev", "nodejs", "python3")
 PACKAGES = TOOLS + TOOLCHAINS
 SYSTEM_HOOK = (
@@ -35,6 +35,8 @@ PLATFORM = "x86_64-manylinux_2_36"
 LAUNCHER = f"#!/bin/sh\nexec {VENV}/bin/python -m deemster " + '"$@"\n'
 # The working tree is on another disk, so the environment only refers to it.
 PATHS = "/repo/src\n/vm/site\n"
+FIRST_PROGRAM = {False: "/repo/tests/vm/init", True: "/lib/systemd/systemd"}
+UNITS = "etc/systemd/system"
 BUILT = ("runner/build", "src/deemster/sandbox/bin")
 
 
@@ -69,7 +71,9 @@ def venv(lock: Path, python: str) -> Path:
     return image
 
 
-def working_tree(image: Path, steps: dict[str, str], delegate: str) -> None:
+def working_tree(
+    image: Path, steps: dict[str, str], delegate: str, *, systemd: bool = False
+) -> None:
     """Writes a tar archive of the repository as it is now, and of the steps to run."""
     with tarfile.open(image, "w") as archive:
         for path in sorted(set(_repository_files())):
@@ -78,9 +82,12 @@ def working_tree(image: Path, steps: dict[str, str], delegate: str) -> None:
             for name in ("METADATA", "entry_points.txt"):
                 if (path / name).exists():
                     _add_text(archive, f"vm/site/{path.name}/{name}", (path / name).read_text())
-        link = tarfile.TarInfo("repo/.venv")
-        link.type, link.linkname = tarfile.SYMTYPE, VENV
-        archive.addfile(link)
+        _add_link(archive, "repo/.venv", VENV)
+        _add_link(archive, "vm/first", FIRST_PROGRAM[systemd])
+        if systemd:
+            service = f"{UNITS}/vm.service"
+            _add_link(archive, service, "/repo/tests/vm/vm.service")
+            _add_link(archive, f"{UNITS}/multi-user.target.wants/vm.service", f"/{service}")
         _add_text(archive, "vm/delegate", f"{delegate}\n")
         for name, script in steps.items():
             _add_text(archive, f"vm/steps/{name}", f"{script}\n")
@@ -181,6 +188,12 @@ def _owned_by_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = "root"
     return member
+
+
+def _add_link(archive: tarfile.TarFile, name: str, target: str) -> None:
+    link = tarfile.TarInfo(name)
+    link.type, link.linkname = tarfile.SYMTYPE, target
+    archive.addfile(link)
 
 
 def _add_text(archive: tarfile.TarFile, name: str, text: str) -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 KERNEL_OPTIONS = (
     "console=ttyS0 loglevel=4 cgroup_no_v1=all panic=-1 oops=panic nowatchdog mitigations=off"
+    # Read by systemd, if that is the first program; nobody sits at the console.
+    " systemd.firstboot=no systemd.getty_auto=no systemd.show_status=no"
+    " systemd.default_timeout_start_sec=900"
 )
 RESULT_BYTES = 4096
 

@@ -8,6 +8,7 @@ import pytest
 from fastapi import FastAPI
 
 from deemster.api.app import create_app
+from deemster.web.error_texts import explain_to_script
 from deemster.web.routes import ROUTES
 from tests.api.browser import PASSWORD
 from tests.api.conftest import (  # noqa: F401 - fixtures
@@ -15,7 +16,6 @@ from tests.api.conftest import (  # noqa: F401 - fixtures
     artifacts,
     cache,
     make_dependencies,
-    pool,
     producer,
     quick_hashes,
     running,
@@ -26,7 +26,7 @@ Visit = Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]
 
 @pytest.fixture
 def app(make_dependencies: MakeDependencies) -> FastAPI:  # noqa: F811
-    return create_app(make_dependencies(sign_up=True), ROUTES)
+    return create_app(make_dependencies(sign_up=True), ROUTES, explain_to_script)
 
 
 @pytest.fixture

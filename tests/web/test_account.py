@@ -2,10 +2,13 @@
 
 import re
 
+from deemster.api.app import create_app
 from deemster.domain.account import Role
 from deemster.store import accounts
 from deemster.store.pool import Pool, connection
+from deemster.web.routes import ROUTES
 from tests.api.browser import PASSWORD, audit_entries, make_person
+from tests.api.conftest import MakeDependencies, running
 from tests.web.conftest import Visit
 from tests.web.test_solving import field
 
@@ -75,6 +78,22 @@ async def test_a11_nobody_revokes_the_token_of_another(visit: Visit, pool: Pool)
         assert answer.status_code == 404
     async with connection(pool) as acquired:
         assert await accounts.find_by_token(acquired, made.secret) is not None
+
+
+async def test_w4_the_settings_decide_for_visitors_who_chose_nothing(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    account = await make_person(pool)
+    async with connection(pool) as acquired:
+        await accounts.create_token(acquired, account, "laptop")
+        await acquired.execute("UPDATE token SET created_at = '2026-01-02T23:30:00+00:00'")
+    settings = make_dependencies(page_language="de", page_time_zone="Europe/Berlin")
+    async with running(create_app(settings, ROUTES)) as browser:
+        await browser.post("/login", data={"name": "ada", "password": PASSWORD})
+        assert "03.01.2026, 00:30:00" in (await browser.get("/account/tokens")).text
+        browser.headers["Accept-Language"] = "en-GB"
+        browser.cookies.set("deemster_time_zone", "UTC")
+        assert "Jan 2, 2026" in (await browser.get("/account/tokens")).text
 
 
 async def test_w4_dates_are_in_the_chosen_time_zone_and_texts_in_the_chosen_language(

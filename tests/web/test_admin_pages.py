@@ -34,6 +34,7 @@ async def test_q7_an_admin_requeues_a_dead_letter(visit: Visit, pool: Pool) -> N
     await make_person(pool, "root", Role.ADMIN)
     first, submission = await make_dead_letter(pool)
     async with visit("root") as browser:
+        assert "Submissions that could not be judged: 1" in (await browser.get("/admin")).text
         listed = await browser.get("/admin/dead-letters")
         assert "the sandbox broke" in listed.text
         page = f"/admin/dead-letters/{first}"

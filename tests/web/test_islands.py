@@ -6,6 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[2]
 BUILT = ROOT / "src" / "deemster" / "web" / "built"
@@ -28,6 +29,16 @@ def test_the_built_scripts_are_those_of_the_sources(hatch_build: ModuleType) -> 
     manifest = json.loads((BUILT / "manifest.json").read_text())
     assert set(manifest) == {each.stem for each in (ROOT / "islands" / "pages").glob("*.ts")}
     assert all((BUILT / file).exists() for file in manifest.values())
+
+
+def test_wheels_contain_the_built_scripts() -> None:
+    """Also the licenses of the packages that they contain."""
+    shipped = {
+        each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()
+    }
+    made = {f"deemster/web/built/{each.name}" for each in BUILT.iterdir()}
+    assert "deemster/web/built/licenses.txt" in made
+    assert made <= shipped
 
 
 def test_npm_packages_are_pinned_without_registry_addresses() -> None:

@@ -12,9 +12,11 @@ from deemster.api.models.rejudgings import RejudgingStatus
 from deemster.api.models.submissions import Status
 from deemster.domain.account import Role
 from deemster.domain.analysis import Level
+from deemster.domain.problem_listing import Difficulty, ProblemResult
 from deemster.domain.verdict import Verdict
 from deemster.store.judge_hosts import HostState
 from deemster.store.webhooks import DeliveryState
+from deemster.web.error_texts import LABELS
 from deemster.web.island_texts import TEXTS
 from deemster.web.language import LANGUAGES, SOURCE, language, preference
 
@@ -30,10 +32,13 @@ NAMES = {
     *("requeued", "discarded", "overtaken", "failed", "cancelled"),
     *(each.title for each in ERROR_KINDS.values()),
     *(each.value for each in Level),
+    *(each.value for each in Difficulty),
+    *(each.value for each in ProblemResult),
     *TEXTS,
+    *LABELS.values(),
 }
 """Templates translate these, too, without naming them."""
-SAME = {"Terminal", "Name", "Median", "Webhook", "Webhooks"}
+SAME = {"Terminal", "Name", "Median", "Version", "Webhook", "Webhooks"}
 """One word in both languages."""
 
 

@@ -6,14 +6,20 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from deemster.domain.ids import RevisionDigest
+from deemster.domain.ids import RevisionDigest, WorkerId
+from deemster.domain.judgement import JudgedCase
+from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
-from deemster.store import problems
+from deemster.store import leases, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
+from deemster.web.formats import BY_SLUG
+from deemster.web.rendering import environment
 from tests.api.browser import PASSWORD, make_person
+from tests.api.conftest import make_worker
 from tests.api.judgements import HIDDEN, JUDGEMENTS, judged_submission
-from tests.builders import make_problem
+from tests.api.routes.test_evaluations import evaluated
+from tests.builders import make_problem, make_submission, start_submission
 from tests.web.conftest import Visit
 
 STATEMENT = '<p>Add <span class="math inline">\\(a_1 < 10^9\\)</span> &amp; b.</p>'
@@ -81,6 +87,19 @@ async def test_a_refused_submission_keeps_what_was_typed(visit: Visit, pool: Poo
     assert "&lt;keep &amp; this&gt;" in refused.text
 
 
+@pytest.mark.parametrize("key", ["\0", "k" * 256])
+async def test_i1_a_form_with_a_key_that_can_not_be_stored_is_refused(
+    visit: Visit, pool: Pool, key: str
+) -> None:
+    await publish(pool)
+    await make_person(pool)
+    async with visit("ada") as browser:
+        token = field(await browser.get("/problems/prob_sum"), "csrf_token")
+        answer = {"csrf_token": token, "key": key, "language": "python3", "source": "x"}
+        refused = await browser.post("/problems/prob_sum", data=answer)
+    assert refused.status_code == 422, refused.text
+
+
 async def test_a_form_of_another_site_is_refused(visit: Visit, pool: Pool) -> None:
     await publish(pool)
     await make_person(pool)
@@ -122,6 +141,124 @@ async def test_w1_each_verdict_has_its_page(
         link = re.search(r'href="(/verdicts/[^"]+)"', shown.text)
         assert link
         assert verdict in (await browser.get(link[1])).text
+        is_run = verdict is not Verdict.COMPILE_ERROR
+        assert (" ms<" in shown.text) is is_run, "what did not run has no figures"
+
+
+async def test_w1_the_page_of_a_submission_names_its_problem_and_the_next_step(
+    visit: Visit, pool: Pool, artifacts: Artifacts
+) -> None:
+    owner = await make_person(pool)
+    wrong = await judged_submission(pool, artifacts, owner, JUDGEMENTS[Verdict.WRONG_ANSWER])
+    right = await judged_submission(pool, artifacts, owner, JUDGEMENTS[Verdict.ACCEPTED])
+    async with visit("ada") as browser:
+        shown = await browser.get(f"/submissions/{wrong}")
+        assert "<h1>Sum</h1>" in shown.text
+        assert '<a class="main" href="/problems/prob_sum">' in shown.text
+        solved = await browser.get(f"/submissions/{right}")
+        assert 'class="main"' not in solved.text, "there is no other problem"
+        for slug in ("power", "tower"):
+            await make_problem(pool, slug)
+        solved = await browser.get(f"/submissions/{right}")
+        assert '<a class="main" href="/problems/prob_tower">Next problem: Tower' in solved.text
+        assert ">Sum</a>" in (await browser.get("/submissions")).text
+
+
+async def test_w4_scores_are_written_as_in_the_language_of_the_page(
+    visit: Visit, pool: Pool, artifacts: Artifacts
+) -> None:
+    owner = await make_person(pool)
+    judgement = replace(JUDGEMENTS[Verdict.PARTIAL], score=1234.5, max_score=2000.0)
+    submission = await judged_submission(pool, artifacts, owner, judgement)
+    async with visit("ada") as browser:
+        for code, score in {"en": "1,234.5 / 2,000", "de": "1.234,5 / 2.000"}.items():
+            browser.headers["Accept-Language"] = code
+            assert score in (await browser.get(f"/submissions/{submission}")).text
+
+
+async def test_w1_a_page_shows_how_programs_read_and_write(visit: Visit, pool: Pool) -> None:
+    await publish(pool)
+    await make_person(pool)
+    async with visit("ada") as browser:
+        asked = await browser.get("/problems/prob_sum")
+        assert "read standard input and write standard output" in asked.text
+        link = re.search(r'href="(/languages)#([^"]+)"', asked.text)
+        assert link
+        assert f'<section id="{link[2]}"' in (await browser.get(link[1])).text
+
+
+def test_w1_each_verdict_is_explained() -> None:
+    texts = vars(environment("en").get_template("verdict_texts.html").module)["explanation"]
+    assert all(len(texts(verdict)) > 60 for verdict in Verdict)
+
+
+async def test_w1_all_verdicts_are_explained_on_one_page(visitor: httpx.AsyncClient) -> None:
+    shown = await visitor.get("/verdicts")
+    assert re.findall('<section id="([^"]+)"', shown.text) == list(BY_SLUG)
+
+
+async def test_j10_cases_have_their_verdicts_while_others_are_judged(
+    visit: Visit, pool: Pool
+) -> None:
+    owner = await make_person(pool)
+    submission = await make_submission(pool, owner)
+    worker = WorkerId("wrk_x")
+    running = await start_submission(pool, submission, worker)
+    judged = (JudgedCase(1, Verdict.ACCEPTED, 12, 3400), JudgedCase(3, Verdict.PARTIAL, 5, 1))
+    async with connection(pool) as acquired:
+        shown = {(submission, running.attempt): JudgingProgress(2, 4, judged)}
+        await leases.renew(acquired, worker, shown)
+    async with visit("ada") as browser:
+        text = (await browser.get(f"/submissions/{submission}")).text
+    cells = re.findall(r'<li class="case ([a-z]*)"', text)
+    assert cells == ["good", "", "part", ""]
+    assert "12 ms" in text
+
+
+async def test_a4_a_waiting_submission_shows_its_place_and_the_estimated_wait(
+    visit: Visit, pool: Pool
+) -> None:
+    owner = await make_person(pool)
+    worker = await make_worker(pool, slots=2)
+    async with connection(pool) as acquired:
+        await workers.heartbeat(acquired, worker, busy=0, cycle_s=3.0)
+    waiting = [await make_submission(pool, owner) for _ in range(2)]
+    async with visit("ada") as browser:
+        shown = [(await browser.get(f"/submissions/{each}")).text for each in waiting]
+    assert "Place in the queue: 1 · about 0 ms" in shown[0]
+    assert "Place in the queue: 2 · about 1.5 s" in shown[1]
+
+
+async def test_w1_feedback_of_an_evaluation_is_on_the_page_of_the_submission(
+    visit: Visit, pool: Pool
+) -> None:
+    owner = await make_person(pool)
+    submission = await evaluated(pool, owner)
+    async with visit("ada") as browser:
+        shown = (await browser.get(f"/submissions/{submission}")).text
+    feedback = shown.partition('<section class="feedback"')[2].partition("</section>")[0]
+    assert "80 <span" in feedback
+    assert "<li>Keep it.</li>" in feedback
+    assert 'href="#L3"' in feedback
+    assert "A language model answered these questions. It can be wrong." in feedback
+
+
+async def test_w1_a_file_is_submitted_without_scripts(visit: Visit, pool: Pool) -> None:
+    await publish(pool)
+    await make_person(pool)
+    async with visit("ada") as browser:
+        shown = await browser.get("/problems/prob_sum")
+        answer = {
+            "csrf_token": field(shown, "csrf_token"),
+            "key": "file",
+            "language": "python3",
+        }
+        path = "/problems/prob_sum/file"
+        wrong = await browser.post(path, data=answer, files={"file": ("a.py", b"\xff")})
+        assert (wrong.status_code, "UTF-8" in wrong.text) == (422, True)
+        sent = await browser.post(path, data=answer, files={"file": ("a.py", b"print(5)\n")})
+        assert sent.status_code == 303, sent.text
+        assert "print(5)" in (await browser.get(sent.headers["location"])).text
 
 
 async def test_a_log_in_leads_only_to_pages_of_this_site(

@@ -2,26 +2,26 @@
 
 import asyncio
 import json
-import os
 
-from deemster.privileges.drop import interpreter_paths
-from deemster.privileges.mounts import make_reachable
-from deemster.privileges.service_user import ServiceUser
+from deemster.cli.languages import as_object, find_and_test
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import load_settings
 from deemster.wiring.strongest_sandbox import choose_layers
-
-USER = ServiceUser("ordinary", 23456, 23456)
+from tests.wiring.as_ordinary_user import become_ordinary
 
 
 def main() -> None:
-    make_reachable(interpreter_paths(), USER)
-    os.setgroups([])
-    os.setresgid(USER.gid, USER.gid, USER.gid)
-    os.setresuid(USER.uid, USER.uid, USER.uid)
+    become_ordinary()
     settings, weakness = asyncio.run(choose_layers(load_settings()))
     again, more = asyncio.run(choose_layers(settings))
     assert (again, more) == (settings, None)
-    print(json.dumps({"without": sorted(settings.sandbox_without), "weakness": weakness}))
+    [[python3], _] = asyncio.run(find_and_test([load_catalogue().named("python3")], test=False))
+    seen = {
+        "without": sorted(settings.sandbox_without),
+        "weakness": weakness,
+        "python3": as_object(python3, {})["version"],
+    }
+    print(json.dumps(seen))
 
 
 if __name__ == "__main__":

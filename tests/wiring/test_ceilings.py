@@ -11,6 +11,7 @@ from deemster.domain.problem_ceilings import ProblemCeilings
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.judgehost.task_runner import execution_details
+from deemster.pipeline.judge.submission_judge import ignore
 from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.problems.revision import Revision
 from deemster.settings import Settings
@@ -22,10 +23,6 @@ from tests.pipeline.judge.sum_problem import CATALOGUE, settings_in, sum_problem
 
 ENDLESS = Source({"main.py": b"while True: pass"})
 LARGE = Source({"main.py": b"x = bytearray(200 << 20); print(sum(map(int, input().split())))"})
-
-
-def ignore() -> None:
-    pass
 
 
 async def test_x5_a_worker_clamps_the_time_and_memory_of_a_package(tmp_path: Path) -> None:
@@ -41,7 +38,7 @@ async def test_x5_a_worker_clamps_the_time_and_memory_of_a_package(tmp_path: Pat
     async def opened(digest: str) -> AsyncIterator[Revision]:
         yield Revision(digest, root, greedy)
 
-    ceilings = ProblemCeilings(time_ms=200, memory_bytes=100 * MIB)
+    ceilings = ProblemCeilings(time_ms=500, memory_bytes=32 * MIB)
     async with (
         open_judging(
             settings_in(tmp_path), CATALOGUE, [CATALOGUE.named("python3")], lanes=1
@@ -65,7 +62,7 @@ async def test_x5_a_worker_clamps_the_time_and_memory_of_a_package(tmp_path: Pat
         ]
     assert [each.verdict for each in found] == [Verdict.TIME_LIMIT, Verdict.MEMORY_LIMIT]
     # A slow judge host gets its factor beyond the ceiling, also for the limit of a case.
-    assert found[0].cases[0].limit_ms == 400
+    assert found[0].cases[0].limit_ms == 1000
 
 
 def test_x5_a_judge_host_clamps_the_limits_of_executions(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from deemster.privileges.mounts import make_reachable
 from deemster.privileges.ownership import own_directory
 from deemster.privileges.service_user import ServiceUser, find_service_user
 from deemster.sandbox.command import Bind, Layers, View
-from deemster.sandbox.launcher import Policy, check_terminal
+from deemster.sandbox.launcher import LauncherPolicy, check_terminal
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="about what root may do")
@@ -81,6 +81,7 @@ def test_x8_an_ordinary_user_gets_the_strongest_sandbox_and_is_told_how_to_get_m
 ) -> None:
     seen = run_program("ordinary_user", tmp_path)
     assert seen["without"] == ["cgroup"]
+    assert seen["python3"].startswith("CPython"), "`deemster languages` finds what is installed"
     assert re.fullmatch(
         r"Limits of .* less exact .*: start `[^`]*\./dev up` instead\.", seen["weakness"]
     )
@@ -93,7 +94,7 @@ def test_boxes_are_built_only_from_directories_of_the_system(tmp_path: Path) -> 
         directory.mkdir()
     (service / "link").symlink_to("/etc")
     (system / "tool").touch()
-    policy = Policy(Path("/runner"), Layers.ALL.value, (service,), (system,), 1)
+    policy = LauncherPolicy(Path("/runner"), Layers.ALL.value, (service,), (system,), 1)
     request = {
         "slots": 1,
         "layers": Layers.ALL.value,

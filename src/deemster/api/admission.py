@@ -1,9 +1,11 @@
 """Decides whether a program is accepted now: rate limits, load, live workers (D1, D2)."""
 
+import asyncio
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
+from weakref import WeakValueDictionary
 
 import structlog
 from starlette.requests import ClientDisconnect, HTTPConnection, Request
@@ -13,6 +15,7 @@ from deemster.api.http.errors import NoWorkers, Overloaded
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account, Role
 from deemster.domain.errors import DeemsterError, LimitReached
+from deemster.domain.ids import AccountId
 from deemster.limits.rate_limiter import (
     Decision,
     Limit,
@@ -143,6 +146,7 @@ class Admission:
         self._rate_limiter = dependencies.rate_limiter
         self._live_workers = live_workers
         self._process_limiter = MemoryRateLimiter()
+        self._live_turns = WeakValueDictionary[AccountId, asyncio.Lock]()
         marks = {"high": settings.queue_high, "low": settings.queue_low}
         self._load_shedder = LoadShedder(
             dependencies.pool, count_urgent, "submissions", **marks
@@ -221,6 +225,15 @@ class Admission:
             )
         await self._execution_shedder.check()
         await self._live_workers.warning()
+
+    @asynccontextmanager
+    async def live_turn(self, caller: Account) -> AsyncIterator[None]:
+        """Hold it from `admit_live` until the execution is stored: of many requests at the same
+        time, each counts those before it.
+        """
+        turn = self._live_turns.setdefault(caller.id, asyncio.Lock())
+        async with turn:
+            yield
 
     async def admit_live(self, caller: Account) -> None:
         """Refuses typed input to a user who has as many such executions as one may have: their

@@ -1,7 +1,7 @@
 """Assembles the FastAPI app: its routes, error handlers and background tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import structlog
@@ -49,6 +49,7 @@ from deemster.api.routes import (
     judge_host_admin,
     judge_hosts,
     judgements,
+    language_server,
     live,
     log_in_link,
     metrics,
@@ -65,6 +66,7 @@ from deemster.api.routes import (
     tokens,
     user_import,
     users,
+    verification,
     webhooks,
     workers,
 )
@@ -72,11 +74,18 @@ from deemster.api.state import AppState
 from deemster.domain.errors import DeemsterError, LimitReached, Unavailable
 from deemster.metrics import REFUSED
 
+Explain = Callable[[Request, DeemsterError], str | None]
+"""Returns the detail of an error for the caller; None: the English one."""
+
 log = structlog.get_logger()
 
 
-def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastAPI:
-    """`pages` are the routes of the web pages; an app can do without them."""
+def create_app(
+    dependencies: Dependencies, pages: Sequence[Route] = (), explain: Explain | None = None
+) -> FastAPI:
+    """`pages` are the routes of the web pages; an app can do without them. `explain` tells
+    scripts of pages what went wrong in the language of the page.
+    """
     state = AppState.of(dependencies)
 
     @asynccontextmanager
@@ -113,6 +122,7 @@ def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastA
             *executions.router.routes,
             *live.router.routes,
             *terminal.routes,
+            *language_server.routes,
             *code_sessions.router.routes,
             *code_versions.router.routes,
             *problems.router.routes,
@@ -125,6 +135,7 @@ def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastA
             *evaluation_admin.router.routes,
             *problem_import.router.routes,
             *problem_stages.router.routes,
+            *verification.router.routes,
             *analyses.router.routes,
             *queues.router.routes,
             *dead_letters.router.routes,
@@ -156,6 +167,7 @@ def create_app(dependencies: Dependencies, pages: Sequence[Route] = ()) -> FastA
     )
     check_table(app.routes, dependencies.settings.compat, pages=bool(pages))
     app.state.app_state = state
+    app.state.explain = explain
     if dependencies.settings.cors_origins:
         app.add_middleware(
             CORSMiddleware,
@@ -176,7 +188,9 @@ async def on_error(request: Request, error: Exception) -> Response:
         log.info("request.refused", reason=error.code, limit=error.limit_name or error.code)
     elif isinstance(error, Unavailable):
         log.warning("request.unavailable", reason=error.code, error=str(error))
-    return error_response(error, request_id_of(request))
+    explain: Explain | None = request.app.state.explain
+    detail = explain(request, error) if explain is not None else None
+    return error_response(error, request_id_of(request), detail=detail)
 
 
 async def on_invalid(request: Request, error: Exception) -> Response:
@@ -192,7 +206,8 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     answer: DeemsterError = Malformed(str(error.detail))
     headers = error.headers
     if error.status_code == 404:
-        answer = UnknownPath("The API has no such path: see /docs.")
+        hint = "leave out the / at its end, or " if request.url.path.endswith("/") else ""
+        answer = UnknownPath(f"The API has no such path: {hint}see /docs.")
     elif error.status_code == 405:
         answer = WrongMethod(f"This path does not support {request.method}: see /docs.")
         headers = {"Allow": ", ".join(sorted(allowed_methods(request)))}

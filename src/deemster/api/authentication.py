@@ -24,7 +24,10 @@ ago, a caller could create a new token or an admin, and keep access.
 """
 
 
-NO_CREDENTIALS: Final = "Send your token in the header Authorization: Bearer …."
+NO_CREDENTIALS: Final = (
+    "Send your token in the header Authorization: Bearer …. The page /account/tokens and "
+    "`deemster user token NAME` create one."
+)
 
 
 class Bearer(SecurityBase):

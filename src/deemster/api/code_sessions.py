@@ -1,4 +1,4 @@
-"""Code sessions for their routes: finds those of the caller, saves, answers (E2)."""
+"""Finds, saves and describes code sessions of the caller, for their routes (E2)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from deemster.api.state import AppState
 from deemster.domain.account import Account
 from deemster.domain.code_session import CodeSession
 from deemster.domain.errors import NotFound
-from deemster.domain.ids import GENERATED_ID, CodeSessionId, ProblemId
+from deemster.domain.ids import GENERATED_ID, AccountId, CodeSessionId, ProblemId
 from deemster.store import code_sessions
 from deemster.store.pool import Connection, connection
 
@@ -84,6 +84,18 @@ async def own_session(acquired: Connection, caller: Account, session: str) -> Co
     """Does not reveal whether a session of another account exists (A11)."""
     found = await code_sessions.get(acquired, session_id(session), caller.id)
     if found is None:
+        raise unknown_session()
+    return found
+
+
+async def session_filter(
+    acquired: Connection, account: AccountId | None, session: str | None
+) -> CodeSessionId | None:
+    """Refuses a session that does not exist, or that is not of the account, if one is given."""
+    if session is None:
+        return None
+    found = session_id(session)
+    if not await code_sessions.exists(acquired, found, account):
         raise unknown_session()
     return found
 

@@ -35,20 +35,22 @@ async def list_dead_letters(state: AppState, query: DeadLetterQuery) -> DeadLett
 
 async def show_dead_letter(state: AppState, number: str) -> DeadLetterOut:
     async with connection(state.pool) as acquired:
-        return await read_dead_letter(acquired, checked(number))
+        return await read_dead_letter(acquired, parse_dead_letter_number(number))
 
 
 async def requeue_dead_letter(request: Request, caller: Account, number: str) -> None:
     state = app_state(request)
     async with transaction(state.pool) as writing:
         actor = actor_of(request, caller)
-        await dead_letter_actions.requeue(writing, checked(number), actor=actor)
+        await dead_letter_actions.requeue(
+            writing, parse_dead_letter_number(number), actor=actor
+        )
     state.cache_invalidation.forget_submissions()
 
 
 async def discard_dead_letter(request: Request, caller: Account, number: str) -> DeadLetterOut:
     """Its submission stays failed."""
-    letter = checked(number)
+    letter = parse_dead_letter_number(number)
     async with transaction(app_state(request).pool) as writing:
         await dead_letter_actions.discard(writing, letter, actor=actor_of(request, caller))
         return await read_dead_letter(writing, letter)
@@ -62,7 +64,7 @@ async def read_dead_letter(acquired: Connection, number: int) -> DeadLetterOut:
     return dead_letter_out(letter, history)
 
 
-def checked(number: str) -> int:
+def parse_dead_letter_number(number: str) -> int:
     found = parse_number(number)
     if found is None:
         raise unknown_dead_letter()

@@ -44,6 +44,14 @@ class Executions:
 
         A repeat with its key gets the first answer, whatever the limits are by then (I1).
         """
+        if asked.io is ProgramIo.BATCH:
+            return await self._start(request, caller, asked)
+        async with self.admission.live_turn(caller):
+            return await self._start(request, caller, asked)
+
+    async def _start(
+        self, request: HTTPConnection, caller: Account, asked: ExecuteRequest
+    ) -> AcceptedExecution:
         async with self.admission.rate_tokens() as tokens:
             try:
                 await self.admission.admit_execution(request, caller, tokens)

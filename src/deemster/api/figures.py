@@ -1,4 +1,4 @@
-"""The figures of /metrics for admins: as they are now, and sampled over the last hour (O1)."""
+"""Reads the figures of /metrics for admins, now and as samples of the last hour (O1)."""
 
 import asyncio
 from collections import Counter, deque
@@ -19,7 +19,7 @@ from deemster.store.stats import Gauges, read_gauges
 log = structlog.get_logger()
 SAMPLE_S: Final = 15.0
 MOST_SAMPLES: Final = 240
-"""An hour of them."""
+"""The samples of one hour."""
 MINUTE_S: Final = 60.0
 
 
@@ -33,7 +33,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class FigureSample:
     at_s: float
     waiting: int
     busy: int
@@ -41,20 +41,24 @@ class Sample:
     judged: int
     judging_s: float
     """Time that judging took, summed."""
-    failed: int
-    """Attempts of jobs that failed, and submissions that ended as Judge Error."""
+    failures: Counter[str]
+    """Attempts of jobs that were not done, by outcome, and Judge Errors, by cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
     """One value for each sample, or for each time between two samples."""
 
+    ages_s: Sequence[float]
+    """Seconds from each sample to the last one."""
     waiting: Sequence[float]
     oldest_wait_s: Sequence[float]
     busy: Sequence[float]
     judged_per_minute: Sequence[float]
     run_s: Sequence[float]
     failed: Sequence[float]
+    failures: Mapping[str, Sequence[float]]
+    """The same by cause; only causes that occurred in this time."""
 
 
 async def read_figures(pool: Pool) -> Figures:
@@ -95,7 +99,7 @@ class FigureHistory:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._samples: deque[Sample] = deque(maxlen=MOST_SAMPLES)
+        self._samples: deque[FigureSample] = deque(maxlen=MOST_SAMPLES)
 
     async def run(self) -> None:
         while True:
@@ -111,14 +115,14 @@ class FigureHistory:
         failures = Counter(run.ended)
         failures.pop(DONE, None)
         self._samples.append(
-            Sample(
+            FigureSample(
                 at_s=asyncio.get_running_loop().time(),
                 waiting=gauges.waiting,
                 busy=gauges.busy,
                 oldest_wait_s=max(gauges.oldest_waits_s.values(), default=0.0),
                 judged=run.ended[DONE],
                 judging_s=run.seconds,
-                failed=failures.total() + sum(found.judge_errors.values()),
+                failures=failures + Counter(found.judge_errors),
             )
         )
 
@@ -127,8 +131,10 @@ class FigureHistory:
         pairs = list(pairwise(self._samples))
         judged = [max(0, new.judged - old.judged) for old, new in pairs]
         spans = [new.at_s - old.at_s for old, new in pairs]
+        failures = [new.failures - old.failures for old, new in pairs]  # never negative
         took = [max(0.0, new.judging_s - old.judging_s) for old, new in pairs]
         return Series(
+            ages_s=[self._samples[-1].at_s - each.at_s for each in self._samples],
             waiting=[each.waiting for each in self._samples],
             oldest_wait_s=[each.oldest_wait_s for each in self._samples],
             busy=[each.busy for each in self._samples],
@@ -140,5 +146,9 @@ class FigureHistory:
                 seconds / count if count else 0.0
                 for seconds, count in zip(took, judged, strict=True)
             ],
-            failed=[max(0, new.failed - old.failed) for old, new in pairs],
+            failed=[each.total() for each in failures],
+            failures={
+                cause: [each[cause] for each in failures]
+                for cause in sorted(set().union(*failures))
+            },
         )

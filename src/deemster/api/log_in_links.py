@@ -29,6 +29,11 @@ async def owner_of_link(request: Request, code: str) -> Account | None:
     return account
 
 
+def judge_url(request: Request) -> str:
+    """The URL by which people reach this judge: of the settings, or as the request has it."""
+    return app_state(request).settings.public_url or str(request.base_url)
+
+
 async def use_link(request: Request, code: str) -> tuple[Account, NewSession]:
     state = app_state(request)
     async with transaction(state.pool) as acquired:

@@ -38,11 +38,15 @@ async def visible_submission(
 async def known_submission(
     reading: Connection, caller: Account, submission: str
 ) -> SubmissionView:
-    """Only admins see trials of a rejudging before it is applied."""
+    """Only admins see trials of a rejudging before it is applied, and examples of packages;
+    the author who owns the problem sees its examples, too.
+    """
     view = None
     if GENERATED_ID.fullmatch(submission):
         view = await submissions.get(reading, SubmissionId(submission))
     if view is None or (view.staged_in is not None and caller.role is not Role.ADMIN):
+        raise unknown_submission()
+    if view.example is not None and not await teaches(reading, caller, view):
         raise unknown_submission()
     return view
 
@@ -94,7 +98,8 @@ async def known_account(acquired: Connection, account: str) -> AccountView:
 
 async def account_by_id_or_name(acquired: Connection, user: str) -> AccountId | None:
     if GENERATED_ID.fullmatch(user):
-        return AccountId(user)
+        view = await accounts.get(acquired, AccountId(user))
+        return view.id if view is not None else None
     found = await accounts.find_by_name(acquired, user)
     return found.id if found is not None else None
 

@@ -7,7 +7,7 @@ from pydantic.json_schema import models_json_schema
 
 from deemster.api.auth.cookies import CSRF_HEADER, SESSION
 from deemster.api.authentication import BEARER
-from deemster.api.http.errors import Problem, errors
+from deemster.api.http.errors import ProblemDetails, errors
 from deemster.api.models.accounts import (
     LogIn,
     PasswordChange,
@@ -93,7 +93,7 @@ def complete(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     _, own = models_json_schema(
         [
-            (Problem, "serialization"),
+            (ProblemDetails, "serialization"),
             (EventOut, "serialization"),
             *((each, "validation") for each in BODIES),
         ],

@@ -14,6 +14,7 @@ from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.ids import ProblemId
 from deemster.problems.importing import ImportRequest
+from deemster.store.problems import ProblemOwnership
 
 TAR: Final = "application/x-tar"
 
@@ -63,6 +64,16 @@ async def package_response(request: Request, caller: Account, given: str) -> Res
         "Content-Length": str(found.size_bytes),
     }
     return StreamingResponse(importer.read_package(found), headers=headers, media_type=TAR)
+
+
+async def own_problem(
+    request: Request, caller: Account, given: str
+) -> tuple[ProblemId, ProblemOwnership]:
+    """Finds a problem that the caller may change; for others it does not exist."""
+    problem = problem_of_path(given)
+    importer = app_state(request).dependencies.importer
+    actor = actor_of(request, caller)
+    return problem, await importer.check(problem, actor, only_own=only_own(caller))
 
 
 def import_request(

@@ -1,4 +1,4 @@
-"""Rejudges a set on trial, compares, applies and drops, for routes and pages."""
+"""Rejudges sets of submissions on trial, and applies or drops the new verdicts."""
 
 from starlette.requests import Request
 

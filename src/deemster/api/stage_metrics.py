@@ -1,4 +1,4 @@
-"""Shows what workers counted as Prometheus metrics."""
+"""Shows the numbers and durations of the workers' jobs as Prometheus metrics."""
 
 from collections.abc import Iterator, Mapping
 from itertools import accumulate

@@ -12,7 +12,7 @@ from deemster.api.dependencies import Dependencies
 from deemster.api.executions import Executions
 from deemster.api.feed.feed import Feed
 from deemster.api.feed.host_tasks import HostTaskSignals
-from deemster.api.feed.live_output import LiveOutput
+from deemster.api.feed.live_output import LiveOutputFeed
 from deemster.api.figures import FigureHistory
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
@@ -74,7 +74,7 @@ class AppState:
     cache_invalidation: CacheInvalidation
     feed: Feed
     executions: Executions
-    live_output: LiveOutput
+    live_output: LiveOutputFeed
     host_tasks: HostTaskSignals
     figures: FigureHistory
 
@@ -83,7 +83,7 @@ class AppState:
         live_workers = LiveWorkers(dependencies)
         invalidation = CacheInvalidation(dependencies.cache, dependencies.pool)
         feed = Feed(dependencies.pool, dependencies.wait_for_events)
-        live_output = LiveOutput(dependencies.pool, dependencies.wait_for_output)
+        live_output = LiveOutputFeed(dependencies.pool, dependencies.wait_for_output)
 
         def on_event(change: ChangedWork) -> None:
             invalidation.forget_work(change.work, change.account)

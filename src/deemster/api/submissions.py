@@ -29,6 +29,7 @@ from deemster.api.models.submissions import (
     submission_out,
 )
 from deemster.api.state import AppState, app_state
+from deemster.api.wait import waiting_request
 from deemster.cache.cache import CacheEntry, Loaded
 from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS
 from deemster.domain.account import Account, Role
@@ -73,14 +74,15 @@ async def accept_submission(
 async def await_submission(
     state: AppState, caller: Account, submission: str, wait_s: float
 ) -> CacheEntry:
-    """Returns the submission when it is judged, or after so many seconds, at most 30."""
+    """Returns the submission when it is judged, or after so many seconds."""
 
     async def is_settled() -> bool:
         async with connection(state.pool) as acquired:
             return (await visible_submission(acquired, caller, submission)).state in SETTLED
 
     if wait_s > 0:
-        await state.feed.wait_until_settled(SubmissionId(submission), wait_s, is_settled)
+        with waiting_request(state, caller, wait_s) as bounded_s:
+            await state.feed.wait_until_settled(SubmissionId(submission), bounded_s, is_settled)
     return await cached_submission(state, caller, submission)
 
 
@@ -144,6 +146,17 @@ async def list_visible(state: AppState, caller: Account, query: SubmissionQuery)
     return entry.body
 
 
+async def previous_submission(
+    state: AppState, caller: Account, submission: str
+) -> SubmissionId | None:
+    """The submission of the same user to the same problem before this one."""
+    async with connection(state.pool) as acquired:
+        view = await visible_submission(acquired, caller, submission)
+        same = submissions.SubmissionFilter(account=view.account, problem=view.problem)
+        found = await submissions.page(acquired, same, before=view.id, limit=1)
+    return found[0].id if found else None
+
+
 def asks_for_own(caller: Account, user: str | None) -> bool:
     if user is None:
         return caller.role is not Role.ADMIN
@@ -151,7 +164,7 @@ def asks_for_own(caller: Account, user: str | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionDetails:
+class CasesAndAnalysis:
     """What pages show beside the submission itself; nothing of it is hidden test data."""
 
     cases: Sequence[ContestantCase]
@@ -159,12 +172,12 @@ class SubmissionDetails:
     analysis: StoredAnalysis | None
 
 
-async def read_details(state: AppState, caller: Account, submission: str) -> SubmissionDetails:
+async def read_details(state: AppState, caller: Account, submission: str) -> CasesAndAnalysis:
     async with connection(state.pool) as acquired:
         view = await visible_submission(acquired, caller, submission)
         analysis = await analyses.get(acquired, view.id)
     judged = view.judgement if view.verdict is not None else None
-    return SubmissionDetails(
+    return CasesAndAnalysis(
         tuple(map(case_from_json, (judged or {}).get("cases", ()))), analysis
     )
 

@@ -83,6 +83,7 @@ async def change_user(
         await audit.record(acquired, actor, "user.change", account, **asked.audit_details())
         view = await known_account(acquired, account)
     state.credentials.forget(ended)
+    state.credentials.forget_account(account)
     return user_out(view)
 
 

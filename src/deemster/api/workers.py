@@ -19,7 +19,7 @@ Change = Callable[[Connection, WorkerId], Awaitable[bool]]
 
 
 async def list_workers(state: AppState) -> list[WorkerOut]:
-    """Those that are alive."""
+    """Lists the workers that are alive."""
     async with connection(state.pool) as acquired:
         return [worker_out(each) for each in await workers.list_alive(acquired)]
 

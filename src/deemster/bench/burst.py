@@ -1,11 +1,13 @@
 """Measures a burst of submissions on a private service with all roles."""
 
 import asyncio
+import atexit
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,16 +16,19 @@ import httpx
 from deemster.bench.estimates import Estimates
 from deemster.bench.fairness import fairness
 from deemster.bench.load.driver import Driver, LoadRequest, LoadResult
-from deemster.bench.load.processes import free_address, role, running, until_answered
+from deemster.bench.load.processes import forked, free_address, until_answered
 from deemster.bench.load.redis_server import run_redis
 from deemster.bench.load.service import HOG, BenchService, open_service, submission_body
 from deemster.bench.machine import describe_machine
 from deemster.domain.errors import Unavailable
+from deemster.settings import child_environment
 from deemster.store import consistency, stats
 from deemster.store.pool import connection
 from deemster.wiring.address import Address
+from deemster.wiring.forked_process import ForkServerClient, open_fork_server
 
 ROLES: Final = ("api", "relay", "worker", "keeper")
+STANDARD_ERROR: Final = 2
 CONNECTIONS: Final = 200
 WARM_UP: Final = 40
 """Submissions before the burst, because the first ones cost more."""
@@ -86,9 +91,13 @@ async def start_roles(
     *,
     roles: Sequence[str] = ROLES,
     ready_path: str = "/readyz",
+    pids: dict[str, int] | None = None,
     **settings: object,
 ) -> AsyncIterator[Address]:
-    """The first of the roles is the API, which has started when `ready_path` answers."""
+    """The first of the roles is the API, which has started when `ready_path` answers.
+
+    `pids` is filled with the process ids of the roles.
+    """
     address = free_address()
     overrides: dict[str, object] = {
         "host": address.host,
@@ -104,12 +113,26 @@ async def start_roles(
                 run_redis(service.directory)
             )
         environment = service.environment(**overrides)
-        processes = [
-            await stack.enter_async_context(running(role(name), environment, service.log(name)))
+        processes = {
+            name: await stack.enter_async_context(
+                forked(fork_server(), name, environment, service.log(name))
+            )
             for name in roles
-        ]
-        await until_answered(address, ready_path, processes[0], service.log("api"))
+        }
+        if pids is not None:
+            pids.update({name: process.pid for name, process in processes.items()})
+        await until_answered(address, ready_path, processes[roles[0]], service.log("api"))
         yield address
+
+
+@cache
+def fork_server() -> ForkServerClient:
+    """As `deemster up` does it: the imports of each role would take longer than its start. One
+    server for all measurements of this process; it ends with it.
+    """
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(open_fork_server(ROLES, child_environment(), STANDARD_ERROR))
 
 
 class Burst:
@@ -166,6 +189,7 @@ class Burst:
             **await self._count(result),
             "deepest": self._deepest,
             "judged_per_s": round(self._judged / watched_s, 1),
+            "drained_s": round(watched_s - took_s, 1) if plan.until_judged else None,
             "during": await self._during.compare(),
             "after": await self._after.compare(),
             "fairness": await self._fairness(),

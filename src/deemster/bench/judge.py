@@ -4,12 +4,14 @@ import os
 import secrets
 import tempfile
 import time
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from deemster.bench.machine import describe_machine
 from deemster.domain.errors import Unavailable
+from deemster.domain.judgement import JuryJudgement
 from deemster.domain.language import Language
 from deemster.domain.problem import Case, Compare, Comparison, Group, Problem
 from deemster.domain.source import single_file
@@ -45,7 +47,11 @@ class ProblemSize:
     steps: int
 
 
-SIZES = (ProblemSize("contest", 100, SOLVING_STEPS), ProblemSize("trivial", 1000, 1))
+SHORT = ProblemSize("short", 11, 1)
+TRIVIAL = ProblemSize("trivial", 1000, 1)
+SIZES = (ProblemSize("contest", 100, SOLVING_STEPS), TRIVIAL)
+CPU_CASES = 2000
+"""The worker's CPU time is measured for so many cases of each problem."""
 
 
 async def measure(rounds: int, progress: Progress) -> dict[str, Any]:
@@ -66,7 +72,24 @@ async def measure(rounds: int, progress: Progress) -> dict[str, Any]:
                     turns.append(await bench.turn())
                     advance()
                 result[size.name] = median_turn(turns, size)
-    return {**result, "machine": describe_machine()}
+            cpu_ms = [
+                await JudgeBench(tools, lanes, language, Path(directory), size).worker_cpu_ms()
+                for size in (SHORT, TRIVIAL)
+            ]
+    return {
+        **result,
+        "worker_cpu": worker_cpu(*cpu_ms),
+        "machine": describe_machine(),
+    }
+
+
+def worker_cpu(short_ms: float, trivial_ms: float) -> dict[str, float]:
+    """CPU time of the judging process for each case, and for each submission in addition."""
+    case_ms = (trivial_ms - short_ms) / (TRIVIAL.cases - SHORT.cases)
+    return {
+        "case_ms": round(case_ms, 3),
+        "submission_ms": round(short_ms - SHORT.cases * case_ms, 2),
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +122,20 @@ class JudgeBench:
         lanes_s, _ = await self._judge(root, text, width=self.lanes.count)
         return Turn(bare_compile_s, bare_runs_s, compile_s, judge_s, lanes_s)
 
+    async def worker_cpu_ms(self) -> float:
+        """CPU time of this process for one submission, with all caches filled."""
+        text = PROGRAM.format(salt=secrets.token_hex(8))
+        root = self._write_files(text)
+        spawn(await self._bare_compile(root))
+        spawn((str(root / "bare"),), root / "1.in", root / "1.ans")
+        times = -(-CPU_CASES // self.size.cases)
+        async with self._prepared(root) as prepared:
+            await self._judge_once(prepared, text)
+            began = time.process_time()
+            for _ in range(times):
+                await self._judge_once(prepared, text)
+        return 1000 * (time.process_time() - began) / times
+
     def _write_files(self, text: str) -> Path:
         root = Path(tempfile.mkdtemp(dir=self.directory))
         root.chmod(0o755)
@@ -115,22 +152,26 @@ class JudgeBench:
         return (toolchain.tools["compiler"], *kept, "-o", target, source)
 
     async def _judge(self, root: Path, text: str, width: int) -> tuple[float, float]:
-        problem = self._problem()
-        source = single_file(self.language, "main.cpp", text.encode())
-        spool = self.directory / "spool"
         began = time.perf_counter()
-        async with PreparedProblem.open(
-            self.tools, self.lanes, root, problem, spool
-        ) as prepared:
-            judgement = await prepared.judge(
-                self.language, source, time_ms=TIME_MS, width=width
-            )
+        async with self._prepared(root) as prepared:
+            judgement = await self._judge_once(prepared, text, width)
         took_s = time.perf_counter() - began
+        return took_s, (judgement.compiled.ms / 1000 if judgement.compiled else 0.0)
+
+    def _prepared(self, root: Path) -> AbstractAsyncContextManager[PreparedProblem]:
+        spool = self.directory / "spool"
+        return PreparedProblem.open(self.tools, self.lanes, root, self._problem(), spool)
+
+    async def _judge_once(
+        self, prepared: PreparedProblem, text: str, width: int = 1
+    ) -> JuryJudgement:
+        source = single_file(self.language, "main.cpp", text.encode())
+        judgement = await prepared.judge(self.language, source, time_ms=TIME_MS, width=width)
         if judgement.verdict is not Verdict.ACCEPTED:
             raise Unavailable(
                 f"The benchmark's own program got {judgement.verdict}, expected Accepted."
             )
-        return took_s, (judgement.compiled.ms / 1000 if judgement.compiled else 0.0)
+        return judgement
 
     def _problem(self) -> Problem:
         case = Case("1", "1.in", "1.ans")

@@ -11,7 +11,7 @@ from deemster.bench.burst import Queue, start_roles
 from deemster.bench.judge import spawn
 from deemster.bench.latency import quantile
 from deemster.bench.live_sessions import SessionPlan, measure_sessions
-from deemster.bench.live_terminals import PACKAGE, PROBLEM, TerminalPlan, measure_terminals
+from deemster.bench.live_terminals import PROBLEM, TerminalPlan, measure_terminals, package
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
@@ -43,7 +43,8 @@ async def measure(
 ) -> dict[str, Any]:
     users = max(plan.sessions.sessions, plan.terminals.terminals)
     async with open_service(directory, users) as service:
-        await make_problem(service.settings, service.directory / "sieve", PROBLEM, PACKAGE)
+        files = package(plan.terminals)
+        await make_problem(service.settings, service.directory / "sieve", PROBLEM, files)
         async with start_roles(service, queue) as address:
             one_line = OneLineBench(service, address, await bare_command(service.directory))
             return {

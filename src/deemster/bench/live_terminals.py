@@ -26,19 +26,15 @@ SUBMISSIONS: Final = 4
 GOAL: Final = 0.05
 """The terminals may change the CPU time of submissions by this part of it."""
 PROBLEM: Final = ProblemId("prob_sieve")
-PACKAGE: Final = {
-    "problem.yaml": "problem_format_version: '2025-09'\nname: Primes\n"
-    "uuid: 9d7f3c52-7c0e-4f0e-a7a5-1b7a3f2d9a61\nlimits:\n  time_limit: 10\n",
-    "data/secret/1.in": "8388608\n",
-    "data/secret/1.ans": "564163\n",
-}
+SIEVES: Final = 20
+"""So many times each submission computes the same primes: then it takes about half a second."""
 JUDGED: Final = r"""#include <stdio.h>
 #include <string.h>
 static char composite[1 << 23];
 int main(void) {
-    int n, count = 0;
-    if (scanf("%d", &n) != 1) return 1;
-    for (int turn = 0; turn < 20; turn++) {
+    int n, turns, count = 0;
+    if (scanf("%d %d", &n, &turns) != 2) return 1;
+    while (turns--) {
         memset(composite, 0, sizeof composite);
         count = 0;
         for (int i = 2; i < n; i++) {
@@ -65,6 +61,17 @@ while True:
 class TerminalPlan:
     terminals: int
     rounds: int
+    sieves: int = SIEVES
+
+
+def package(plan: TerminalPlan) -> dict[str, str]:
+    """The problem of the judged submissions."""
+    return {
+        "problem.yaml": "problem_format_version: '2025-09'\nname: Primes\n"
+        "uuid: 9d7f3c52-7c0e-4f0e-a7a5-1b7a3f2d9a61\nlimits:\n  time_limit: 10\n",
+        "data/secret/1.in": f"8388608 {plan.sieves}\n",
+        "data/secret/1.ans": "564163\n",
+    }
 
 
 async def measure_terminals(

@@ -14,7 +14,13 @@ import uvloop
 
 from deemster.api.auth.passwords import hash_password
 from deemster.api.user_import.class_list import ClassListRow
-from deemster.api.user_import.log_ins import CredentialsKind, ImportPlan, LogIn, import_class
+from deemster.api.user_import.log_ins import (
+    CredentialsKind,
+    ImportedLogIn,
+    ImportPlan,
+    import_class,
+    prepare_class,
+)
 from deemster.bench.load.processes import free_address, role, running, until_answered
 from deemster.bench.load.service import BenchService, open_service
 from deemster.bench.machine import describe_machine
@@ -45,7 +51,7 @@ async def measure(count: int, slow_count: int, directory: Path | None) -> dict[s
     return {**figures, "connections": CONNECTIONS, "machine": describe_machine()}
 
 
-async def make_accounts(service: BenchService, kind: str, count: int) -> list[LogIn]:
+async def make_accounts(service: BenchService, kind: str, count: int) -> list[ImportedLogIn]:
     chosen = CHOSEN if kind == "chosen" else None
     credentials = CredentialsKind.LINK if kind == "link" else CredentialsKind.PASSWORD
     rows = [
@@ -54,13 +60,13 @@ async def make_accounts(service: BenchService, kind: str, count: int) -> list[Lo
     ]
     # All accounts share the chosen password: its hash is slow, and checked for each log-in.
     hashes = {CHOSEN: hash_password(CHOSEN)} if chosen else {}
+    prepared = prepare_class(rows, hashes, ImportPlan("", credentials))
     async with transaction(service.pool) as acquired:
-        plan = ImportPlan("", credentials)
-        done = await import_class(acquired, rows, hashes, plan, Actor("bench"))
+        done = await import_class(acquired, prepared, Actor("bench"))
     return done.log_ins
 
 
-async def log_in_all(url: str, log_ins: list[LogIn]) -> dict[str, float]:
+async def log_in_all(url: str, log_ins: list[ImportedLogIn]) -> dict[str, float]:
     waiting = iter(log_ins)
     took_s: list[float] = []
     limits = httpx.Limits(max_connections=CONNECTIONS)
@@ -77,7 +83,7 @@ async def log_in_all(url: str, log_ins: list[LogIn]) -> dict[str, float]:
 
 
 async def log_in_next(
-    client: httpx.AsyncClient, waiting: Iterator[LogIn], took_s: list[float]
+    client: httpx.AsyncClient, waiting: Iterator[ImportedLogIn], took_s: list[float]
 ) -> None:
     for each in waiting:
         began_s = time.perf_counter()

@@ -38,7 +38,7 @@ class Plan:
     rounds: int
     """Turns with stages, and as many without."""
     submissions: int
-    """Of each turn."""
+    """Number of submissions in each turn."""
     clients: int
     """Each is another user, who waits for the verdict before submitting again."""
 

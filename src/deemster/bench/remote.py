@@ -1,9 +1,8 @@
 """Measures judging on a judge host beside judging by a local worker (M2, M3)."""
 
-import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,14 +15,14 @@ from deemster.bench.load import service as one_case
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.driver import NUMBER_MARK
 from deemster.bench.load.processes import role, running
+from deemster.bench.load.queued_submissions import judged_s, submit_all
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
-from deemster.domain.errors import Unavailable
 from deemster.domain.judge_host import JudgeOn, derive_key
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.settings import child_environment
-from deemster.store import consistency, judge_hosts
-from deemster.store.pool import connection, transaction
+from deemster.store import judge_hosts
+from deemster.store.pool import transaction
 from deemster.wiring.address import Address
 from deemster.wiring.secret import secret_of
 
@@ -31,11 +30,8 @@ GOAL: Final = 0.8
 ROLES: Final = ("api", "relay", "dispatcher", "keeper")
 ALIVE: Final = "/healthz"
 """The API is not ready before its judge host, which needs the API, has registered."""
-CONNECTIONS: Final = 4
 WARM_UP: Final = 8
 """Submissions before the first turn: they compile the program and fetch the problems."""
-POLL_S: Final = 0.1
-STUCK_S: Final = 120.0
 NEVER_SENT: Final = itertools.count(1)
 
 
@@ -44,7 +40,7 @@ class Plan:
     rounds: int
     """Turns of each side."""
     submissions: int
-    """Of each turn."""
+    """Number of submissions in each turn."""
     single: int
     """Submissions of each turn that one client sends one after another."""
 
@@ -57,7 +53,7 @@ class Side:
     service: BenchService
     address: Address
     per_s: list[float] = field(default_factory=list)
-    """By turn."""
+    """Submissions per second, one figure for each turn."""
     told_ms: list[float] = field(default_factory=list)
 
     def figures(self) -> dict[str, float]:
@@ -161,38 +157,8 @@ async def take_turns(local: Side, remote: Side, plan: Plan, progress: Progress) 
 
 async def drain(side: Side, count: int) -> float:
     """Submissions per second, from the first start to the last verdict."""
-    bodies = new_bodies(count)
-    ids: list[str] = []
-
-    async def send_some() -> None:
-        async with ApiClient.open(side.address, side.service.hog) as api:
-            for body in bodies:
-                accepted = await api.request("POST", "/v1/submissions", body)
-                ids.append(json.loads(accepted)["id"])
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(CONNECTIONS):
-            group.create_task(send_some())
-    return count / await judged_s(side, ids)
-
-
-async def judged_s(side: Side, ids: Sequence[str]) -> float:
-    try:
-        async with asyncio.timeout(STUCK_S):
-            while True:
-                async with connection(side.service.pool) as acquired:
-                    found = await consistency.count_rows(acquired, ids)
-                    if found.judged + found.unjudged == len(ids):
-                        took_s = await consistency.judged_s(acquired, ids)
-                        break
-                await asyncio.sleep(POLL_S)
-    except TimeoutError:
-        raise Unavailable(
-            f"{len(ids)} submissions were not judged ({side.name}) in {STUCK_S:g} s: try fewer."
-        ) from None
-    if found.unjudged:
-        raise Unavailable(f"{found.unjudged} submissions got no verdict ({side.name}).")
-    return took_s
+    ids = await submit_all(side.address, side.service.hog, new_bodies(count))
+    return count / await judged_s(side.service, ids, side.name)
 
 
 async def submit_one_by_one(side: Side, count: int) -> list[float]:

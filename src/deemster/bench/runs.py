@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from deemster.bench.peers import PROGRAM, Argv
+from deemster.bench.other_sandboxes import PROGRAM, Argv
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import Limits
 from deemster.sandbox import wire
@@ -19,7 +19,6 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import ENVIRONMENT
 
 PARALLEL_S = 0.4
-PARALLEL_ROUNDS = 9
 
 
 class BareRun:
@@ -31,10 +30,15 @@ class BareRun:
         self._actions = [(os.POSIX_SPAWN_DUP2, null, number) for number in range(3)]
 
     def __call__(self) -> None:
+        self.cpu_ms()
+
+    def cpu_ms(self) -> float:
+        """Runs the program and returns its CPU time."""
         pid = os.posix_spawn(self._argv[0], self._argv, {}, file_actions=self._actions)
-        _, status, _ = os.wait4(pid, 0)
+        _, status, usage = os.wait4(pid, 0)
         if status != 0:
             raise Unavailable(f"{self._argv[0]} failed in the middle of the measurement.")
+        return (usage.ru_utime + usage.ru_stime) * 1000
 
 
 class SandboxRun:
@@ -44,8 +48,7 @@ class SandboxRun:
         self._channel = channel
         self._null = [os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)] * 3
         profile = boxes.profile_index("program")
-        no_flags = wire.RequestFlag(0)
-        self._packet = wire.pack_request((PROGRAM,), ENVIRONMENT, Limits(), profile, no_flags)
+        self._packet = wire.pack_request((PROGRAM,), ENVIRONMENT, Limits(), profile)
 
     def __call__(self) -> None:
         socket.send_fds(self._channel, [self._packet], self._null)
@@ -84,7 +87,7 @@ class TimedRun:
         return {"median_ms": round(statistics.median(ordered), 4), "p99_ms": round(p99_ms, 4)}
 
 
-async def measure_parallel(boxes: Boxes, cpus: Sequence[int]) -> dict[str, float]:
+async def measure_parallel(boxes: Boxes, cpus: Sequence[int], rounds: int) -> dict[str, float]:
     """Runs per second with one slot and with two, in turns.
 
     The thread that drives a slot runs on the slot's own core, so that one slot uses one core.
@@ -95,7 +98,7 @@ async def measure_parallel(boxes: Boxes, cpus: Sequence[int]) -> dict[str, float
             (SandboxRun(boxes, slot.channel), cpus[slot.number % len(cpus)]) for slot in slots
         ]
         rates: dict[int, list[float]] = {1: [], 2: []}
-        for _ in range(PARALLEL_ROUNDS):
+        for _ in range(rounds):
             for used, seen in rates.items():
                 count = await asyncio.to_thread(run_side_by_side, drivers[:used])
                 seen.append(count / PARALLEL_S)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from deemster.bench.machine import describe_machine
-from deemster.bench.peers import PROGRAM, Peers, open_peers
+from deemster.bench.other_sandboxes import PROGRAM, Peers, open_peers
 from deemster.bench.runs import (
     BareRun,
     SandboxRun,
@@ -22,6 +22,8 @@ from deemster.wiring.judging import open_boxes
 IDLE_S: Final = 0.030
 TURN: Final = 20
 """Runs of one kind in a row, before the next kind."""
+PARALLEL_ROUNDS: Final = 9
+"""Most rounds of the parallel measurement; a short benchmark has fewer."""
 KINDS: Final = ("bare", "sandbox", "api", "bare_idle", "sandbox_idle")
 
 
@@ -33,7 +35,8 @@ async def measure(runs: int, progress: Progress) -> dict[str, Any]:
                 timed = timed_runs(boxes, SandboxRun(boxes, slot.channel), peers)
                 with garbage_collector_off():
                     await take_turns(timed, runs, progress)
-            parallel = await measure_parallel(boxes, cpus)
+            rounds = min(PARALLEL_ROUNDS, -(-runs // TURN))
+            parallel = await measure_parallel(boxes, cpus, rounds)
         figures = compare(timed)
         return {
             **{name: figures[name] for name in KINDS},

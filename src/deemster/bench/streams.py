@@ -15,11 +15,14 @@ import json
 import os
 import resource
 import time
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import uvloop
 
+from deemster.bench.load.cpu_times import cpu_s
 from deemster.bench.load.processes import free_address, role, running, until_answered
 from deemster.bench.load.service import LANGUAGE, PROBLEM, BenchService, open_service
 from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
@@ -31,20 +34,23 @@ from deemster.store.pool import connection, transaction
 from deemster.store.submission_inserts import insert
 from deemster.wiring.address import Address
 
+ACCOUNT_EVENTS = "/v1/events"
 CONNECT_AT_ONCE = 100
 TIMEOUT_S = 120
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class StreamClient(asyncio.Protocol):
-    def __init__(self, readers: "StreamReaders", token: str) -> None:
+    def __init__(self, readers: "StreamReaders", token: str, path: str) -> None:
         self._readers = readers
         self._token = token
+        self._path = path
         self._is_open = False
         self._buffer = b""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        head = f"GET /v1/events HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {self._token}"
+        head = (
+            f"GET {self._path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {self._token}"
+        )
         transport.write(f"{head}\r\n\r\n".encode())
 
     def data_received(self, data: bytes) -> None:
@@ -81,14 +87,17 @@ class StreamReaders:
         self.received_s.clear()
         self.all_received.clear()
 
-    async def connect(self, address: Address, tokens: list[str]) -> None:
+    async def connect(
+        self, address: Address, tokens: list[str], paths: Sequence[str] = (ACCOUNT_EVENTS,)
+    ) -> None:
+        """The clients share the tokens and the paths in turn."""
         loop = asyncio.get_running_loop()
         for begin in range(0, self.size, CONNECT_AT_ONCE):
             some = range(begin, min(begin + CONNECT_AT_ONCE, self.size))
             for number in some:
-                token = tokens[number % len(tokens)]
+                token, path = tokens[number % len(tokens)], paths[number % len(paths)]
                 await loop.create_connection(
-                    lambda token=token: StreamClient(self, token),  # type: ignore[misc]
+                    partial(StreamClient, self, token, path),
                     address.local_host,
                     address.port,
                 )
@@ -104,12 +113,7 @@ def memory_kb(pid: int) -> int:
     raise RuntimeError("no VmRSS")
 
 
-def cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
-
-
-async def insert_submissions(service: BenchService, names: list[str]) -> list[SubmissionId]:
+async def insert_one_each(service: BenchService, names: list[str]) -> list[SubmissionId]:
     made = []
     async with connection(service.pool) as acquired:
         summary = await problems.get(acquired, PROBLEM)
@@ -166,7 +170,7 @@ async def measure(clients: int, users: int, rounds: int, idle_s: float) -> dict[
         log = service.log("api")
         api = await stack.enter_async_context(running(role("api"), env, log))
         await until_answered(address, "/healthz", api, log)
-        made = await insert_submissions(service, [f"user{number}" for number in range(users)])
+        made = await insert_one_each(service, [f"user{number}" for number in range(users)])
         await asyncio.sleep(2)  # the work after the start is not measured
         before_kb, began_s = memory_kb(api.pid), time.perf_counter()
         readers = StreamReaders(clients)

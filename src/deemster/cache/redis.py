@@ -1,4 +1,4 @@
-"""The part of the cache that API processes share in Redis; it works on without Redis."""
+"""The part of the cache that API processes share in Redis; an outage of Redis is no error."""
 
 import asyncio
 import time

@@ -68,3 +68,7 @@ class SingleFlightCache(Generic[K, V]):
 
     def forget(self, key: K) -> None:
         self._flights.forget(key)
+
+    def forget_values(self, is_outdated: Callable[[V], bool]) -> None:
+        for key in [key for key, value in self._values.items() if is_outdated(value)]:
+            self.forget(key)

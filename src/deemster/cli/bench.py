@@ -11,24 +11,30 @@ from rich.table import Table
 
 from deemster.bench import accept as accept_bench
 from deemster.bench import burst as burst_bench
+from deemster.bench import drain as drain_bench
 from deemster.bench import judge as judge_bench
 from deemster.bench import latency as latency_bench
 from deemster.bench import live as live_bench
+from deemster.bench import pages as pages_bench
 from deemster.bench import pipeline as pipeline_bench
 from deemster.bench import remote as remote_bench
 from deemster.bench import sandbox as sandbox_bench
+from deemster.bench import start as start_bench
 from deemster.bench.burst import Plan, Queue
 from deemster.bench.live_sessions import SessionPlan
-from deemster.bench.live_terminals import TerminalPlan
+from deemster.bench.live_terminals import SIEVES, TerminalPlan
 from deemster.cli.bench_tables import (
     accept_table,
     burst_table,
+    drain_table,
     judge_table,
     latency_table,
     live_table,
+    pages_table,
     pipeline_table,
     remote_table,
     sandbox_table,
+    start_table,
 )
 from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import print_json, table_console
@@ -77,6 +83,26 @@ def sandbox(
 
 
 @app.command()
+def start(
+    languages: Annotated[
+        list[str] | None,
+        typer.Argument(help="Languages to measure. [default: all installed]"),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(help="Number of measured runs of each kind.", min=1, max=100_000)
+    ] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the start and end of a program in each language that is installed.
+
+    The program is the language's template, without input. A warm program is a copy of an
+    interpreter that has already started. All kinds take turns with a bare `true`.
+    """
+    result = run(lambda progress: start_bench.measure(runs, languages or [], progress))
+    show(result, start_table, as_json=as_json)
+
+
+@app.command()
 def judge(
     rounds: Annotated[int, typer.Option(help="Number of measurements.", min=1, max=100)] = 3,
     as_json: AsJson = False,
@@ -85,7 +111,9 @@ def judge(
 
     Each round does the same compile and the same runs bare, by posix_spawn. `ratio` is judging
     over the bare runs and one compile. `over_ms` is what a case costs beyond its run. Judging
-    uses one core, as the bare runs do; `lanes` is the speed-up with all cores.
+    uses one core, as the bare runs do; `lanes` is the speed-up with all cores. `worker_cpu` is
+    the CPU time of the judging process alone: for each case, and for each submission in
+    addition, of a program that is in the compile cache.
     """
     result = run(lambda progress: judge_bench.measure(rounds, progress))
     show(result, judge_table, as_json=as_json)
@@ -160,6 +188,43 @@ def burst(  # noqa: PLR0913, PLR0917 - they are options
     plan = Plan(count, seconds, watch, until_judged, hog)
     result = run(lambda _: burst_bench.measure(plan, users or count, queue, directory))
     show(result, burst_table, as_json=as_json)
+
+
+@app.command()
+def drain(
+    submissions: Annotated[
+        int,
+        typer.Option(help="Number of submissions, half of them in C.", min=2, max=100_000),
+    ] = 2000,
+    rounds: Annotated[
+        int, typer.Option(help="Number of turns of each language.", min=1, max=1000)
+    ] = 10,
+    slots: Annotated[
+        list[int] | None,
+        typer.Option(
+            help="Slots of the worker; repeat it to measure several workers. [default: 1, 2]",
+            min=1,
+            max=64,
+            show_default=False,
+        ),
+    ] = None,
+    queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
+    directory: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how fast a worker judges a queue of submissions, and what each of them costs.
+
+    Half of the submissions are a C program, half a Python program, for a problem with 11 cases;
+    the worker has compiled both before. In a turn, submissions in one language are accepted
+    first, and then judged: the time is from the first start to the last verdict. After each
+    turn the same program is run on the same cases without a sandbox and a service; `ratio` is
+    the time of judging over that of these bare runs. `cpu_ms_per_submission` is from the POST
+    to the verdict, by process. `slots_busy` is the share of the time in which the slots used
+    a core, and `programs_share` the share of all used CPU time that programs used.
+    """
+    plan = drain_bench.Plan(submissions, rounds, slots or (1, 2))
+    result = run(lambda progress: drain_bench.measure(plan, queue, directory, progress))
+    show(result, drain_table, as_json=as_json)
 
 
 @app.command()
@@ -263,6 +328,14 @@ def live(  # noqa: PLR0913, PLR0917 - they are options
     rounds: Annotated[
         int, typer.Option(help="Number of turns with and without terminals.", min=1, max=1000)
     ] = 10,
+    sieves: Annotated[
+        int,
+        typer.Option(
+            help="How often each judged submission computes primes, about 30 ms each time.",
+            min=1,
+            max=100,
+        ),
+    ] = SIEVES,
     queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
     directory: DataDirectory = None,
     as_json: AsJson = False,
@@ -276,10 +349,36 @@ def live(  # noqa: PLR0913, PLR0917 - they are options
     answer typed lines; turns of both kinds alternate.
     """
     plan = live_bench.Plan(
-        SessionPlan(sessions, every, runs), programs, TerminalPlan(terminals, rounds)
+        SessionPlan(sessions, every, runs),
+        programs,
+        TerminalPlan(terminals, rounds, sieves),
     )
     result = run(lambda progress: live_bench.measure(plan, queue, directory, progress))
     show(result, live_table, as_json=as_json)
+
+
+@app.command()
+def pages(
+    rounds: Annotated[
+        int, typer.Option(help="Number of requests for each page.", min=1, max=10_000)
+    ] = 100,
+    open_pages: Annotated[
+        int, typer.Option(help="Number of open pages that follow a change.", min=1, max=10_000)
+    ] = 1000,
+    changes: Annotated[int, typer.Option(help="Number of changes.", min=1, max=1000)] = 20,
+    directory: DataDirectory = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the web pages of a judge with 500 problems and 2,000 submissions of one user.
+
+    One visitor asks for one page after another; the pages take turns with a constant page of a
+    bare FastAPI server. Times are from the request until the whole page has arrived; `ratio` is
+    the median over that of the bare answer. Then many open pages follow the events of their
+    submissions: the time is from the commit of a change until a page has read its event.
+    """
+    plan = pages_bench.Plan(rounds, open_pages, changes)
+    result = run(lambda progress: pages_bench.measure(plan, directory, progress))
+    show(result, pages_table, as_json=as_json)
 
 
 def show(

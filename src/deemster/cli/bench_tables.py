@@ -47,6 +47,18 @@ def sandbox_cells(figures: Mapping[str, float]) -> list[str]:
     return [f"{figures[key]:.2f}" if key in figures else "" for key in keys]
 
 
+def start_table(result: Mapping[str, Any]) -> Table:
+    keys = ("cpu_ms", "wall_ms", "over_true", "over_cold")
+    table = make_table(
+        "start and end", "kind", numbers=("CPU ms", "wall ms", "CPU over true", "over cold")
+    )
+    for name, kinds in result["programs"].items():
+        for kind, figures in kinds.items():
+            cells = [f"{figures[key]:.2f}" if key in figures else "" for key in keys]
+            table.add_row(name, kind, *cells)
+    return table
+
+
 def judge_table(result: Mapping[str, Any]) -> Table:
     headings = {
         "cases": "cases",
@@ -60,6 +72,11 @@ def judge_table(result: Mapping[str, Any]) -> Table:
     for size in judge_bench.SIZES:
         row = result[size.name]
         table.add_row(size.name, *(f"{row[key]:g}" for key in headings))
+    worker = result["worker_cpu"]
+    table.caption = (
+        f"CPU time of the judging process: {worker['case_ms']:g} ms for each case, and "
+        f"{worker['submission_ms']:g} ms for each submission"
+    )
     return table
 
 
@@ -96,6 +113,8 @@ def burst_table(result: Mapping[str, Any]) -> Table:
         "deepest queue": f"{result['deepest']:,}",
         "judged": f"{result['judged']:,}, {result['judged_per_s']:g} per second",
     }
+    if result["drained_s"] is not None:
+        rows["queue empty"] = f"{result['drained_s']:g} s after the last submission"
     for when in ("during", "after"):
         estimates = result[when]
         if estimates["samples"]:
@@ -119,6 +138,35 @@ def burst_table(result: Mapping[str, Any]) -> Table:
     return table
 
 
+def drain_table(result: Mapping[str, Any]) -> Table:
+    rows = {
+        "per_s": "submissions per second",
+        "bare_ms_per_submission": "bare runs, ms",
+        "ms_per_submission": "judged, ms",
+        "ratio": "judged over bare",
+        "slots_busy": "share of the slots' time in use",
+        "programs_share": "share of programs in the CPU time",
+    }
+    columns = {
+        f"{name}, {slots} slot{'s' * (int(slots) > 1)}": found[name]
+        for slots, found in result["slots"].items()
+        for name in (*result["goals"], "all")
+    }
+    table = make_table("draining a queue", numbers=tuple(columns))
+    for key, title in rows.items():
+        table.add_row(title, *(f"{each[key]:g}" for each in columns.values()))
+    cpu = [each["cpu_ms_per_submission"] for each in columns.values()]
+    for part in cpu[0]:
+        table.add_row(f"CPU of {part}, ms", *(f"{each[part]:g}" for each in cpu))
+    database = [found["database"] for found in result["slots"].values()]
+    table.caption = "; ".join(
+        f"{each['transactions']:g} transactions and {each['log_syncs']:g} syncs of Postgres "
+        "for each submission"
+        for each in database
+    )
+    return table
+
+
 def latency_table(result: Mapping[str, Any]) -> Table:
     headings = {
         "committed_p50_ms": "committed p50 ms",
@@ -132,6 +180,19 @@ def latency_table(result: Mapping[str, Any]) -> Table:
         for name, row in result[kind.name].items():
             cells = (f"{row[key]:g}" for key in headings)
             table.add_row(f"{kind.name}: {LATENCY_ROWS[name]}", *cells)
+    return table
+
+
+def pages_table(result: Mapping[str, Any]) -> Table:
+    table = make_table("page", numbers=("p50 ms", "p99 ms", "over bare", "gzipped bytes"))
+    for name, row in result["pages"].items():
+        cells = (f"{row[key]:g}" for key in ("p50_ms", "p99_ms", "ratio"))
+        table.add_row(name, *cells, f"{row['gzipped_bytes']}")
+    told = result["changes"]
+    table.caption = (
+        f"{told['open_pages']} open pages: half of them learn of a change within "
+        f"{told['each_p50_ms']:g} ms, the last one within {told['last_p50_ms']:g} ms"
+    )
     return table
 
 

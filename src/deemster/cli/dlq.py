@@ -8,7 +8,7 @@ import uvloop
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json, table_console
+from deemster.cli.output import as_cell, as_printable, make_table, print_json, table_console
 from deemster.cli.progress import for_each
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import WorkId, kind_of
@@ -49,7 +49,7 @@ def list_(
             letter.task,
             f"{letter.died_at:%Y-%m-%d %H:%M:%S}",
             str(letter.attempt),
-            letter.error.partition("\n")[0],
+            as_cell(letter.error.partition("\n")[0]),
             letter.outcome or "",
         )
     table_console().print(table if letters else "There are no dead letters.")
@@ -64,7 +64,7 @@ def show(number: Number, as_json: AsJson = False) -> None:
         return
     for name, value in fields_of(letter).items():
         if value is not None:
-            print(f"{name}: {value}")
+            print(as_printable(f"{name}: {value}"))
 
 
 @app.command()

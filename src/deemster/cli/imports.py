@@ -1,4 +1,4 @@
-"""Makes imports faster, of which the start of a command mostly consists."""
+"""Makes imports faster, because a command spends most of its start on them."""
 
 import gc
 from collections.abc import Iterator

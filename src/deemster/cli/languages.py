@@ -26,6 +26,7 @@ from deemster.programs.selftest import SelfTestResult, self_test
 from deemster.settings import load_settings
 from deemster.wiring.judging import open_boxes, version_box
 from deemster.wiring.privileges import without_service
+from deemster.wiring.strongest_sandbox import choose_layers
 
 Found = Toolchain | Missing
 Results = Mapping[LanguageId, SelfTestResult]
@@ -64,7 +65,7 @@ def languages(
 
 
 async def find_and_test(chosen: Iterable[Language], test: bool) -> tuple[list[Found], Results]:
-    settings = without_service(load_settings())
+    settings, _ = await choose_layers(without_service(load_settings()))
     found = await Toolchains(version_box=version_box(settings)).find_all(chosen)
     if not test:
         return found, {}
@@ -134,7 +135,9 @@ def as_table(found: list[Found], results: Results) -> Table:
         language = each.language
         row = [f"{language.name} [dim]({language.id})[/]"]
         row.append(" ".join(files_of(language)))
-        if isinstance(each, Missing):
+        if isinstance(each, Missing) and each.timed_out:
+            row.append(f"[yellow]not usable[/]: {escape(each.reason)}")
+        elif isinstance(each, Missing):
             row.append(f"[yellow]missing[/]: {escape(language.installation)}")
         else:
             row.append(each.version)

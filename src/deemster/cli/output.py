@@ -1,14 +1,18 @@
 """Prints JSON, tables and errors in the same form for all commands."""
 
 import json
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # all commands import this module, and few print tables
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
 WIDEST = 10_000
+CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move the cursor, begin commands of the terminal, or turn the direction."""
 
 
 def print_json(values: object) -> None:
@@ -16,7 +20,19 @@ def print_json(values: object) -> None:
 
 
 def print_error(message: object) -> None:
-    print(f"deemster: {message}", file=sys.stderr)
+    print(f"deemster: {as_printable(str(message))}", file=sys.stderr)
+
+
+def as_printable(text: str) -> str:
+    """Texts of strangers must not control the terminal, or hide a part of themselves."""
+    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def as_cell(text: str) -> "Text":
+    """The same for a cell of a table, in which brackets would be styles."""
+    from rich.text import Text
+
+    return Text(as_printable(text))
 
 
 def table_console() -> "Console":

@@ -11,7 +11,14 @@ import uvloop
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, PackagePaths, make_group
-from deemster.cli.output import make_table, print_error, print_json, table_console
+from deemster.cli.output import (
+    as_cell,
+    as_printable,
+    make_table,
+    print_error,
+    print_json,
+    table_console,
+)
 from deemster.cli.progress import Progress, for_each
 from deemster.cli.verify_report import as_object, print_reports
 from deemster.domain.errors import Refused
@@ -22,8 +29,8 @@ from deemster.problems.new_package import make_package
 from deemster.settings import load_settings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
-from deemster.store.problems import ProblemListItem, page
-from deemster.wiring.importing import Outcome, import_all
+from deemster.store.problems import ProblemFilter, ProblemListItem, page
+from deemster.wiring.importing import PackageOutcome, import_all
 from deemster.wiring.privileges import enter_service, without_service
 from deemster.wiring.problems import open_importer
 from deemster.wiring.resources import open_artifacts, open_command_database, operator
@@ -132,7 +139,7 @@ def import_(
         raise typer.Exit(ExitCode.UNABLE)
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: PackageOutcome) -> None:
     imported = outcome.imported
     if imported is None:
         print_error(f"{outcome.path}: {outcome.error}")
@@ -145,7 +152,7 @@ def print_outcome(outcome: Outcome) -> None:
         f"{'' if problem.published else ', not published'}"
     )
     for warning in imported.warnings:
-        print(f"  warning: {warning}")
+        print(f"  warning: {as_printable(warning)}")
 
 
 @app.command("list")
@@ -164,7 +171,7 @@ def list_(
     for line in lines:
         table.add_row(
             line.id,
-            line.title,
+            as_cell(line.title),
             f"{line.time_ms / 1000:g} s",
             f"{line.memory_bytes // MIB} MB",
             str(line.cases),
@@ -176,10 +183,11 @@ def list_(
 
 async def read_all(*, drafts: bool) -> list[ProblemListItem]:
     lines: list[ProblemListItem] = []
+    wanted = ProblemFilter(drafts=drafts)
     async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
         while True:
             after = lines[-1].id if lines else None
-            more = await page(acquired, after=after, limit=PAGE, drafts=drafts)
+            more = await page(acquired, wanted, after=after, limit=PAGE)
             lines += more
             if len(more) < PAGE:
                 return lines

@@ -8,6 +8,8 @@ import uvloop
 
 from deemster.cli.imports import without_garbage_collection
 from deemster.cli.options import Slots
+from deemster.domain.errors import Refused
+from deemster.sandbox.runner_start import PACKAGED_RUNNER
 from deemster.settings import Settings, load_settings
 from deemster.telemetry import configure
 from deemster.wiring.metrics_server import metrics_served
@@ -106,8 +108,21 @@ def start_as_service_user(
     runner: bool = False,
     listens: bool = False,
 ) -> None:
+    if runner:
+        require_runner(settings)
     entered = enter_service(settings, runner=runner, listens=listens)
     if entered.weakness is not None:
         log.warning("privileges.root", reason=entered.weakness)
     with metrics_served(entered.settings, role):
         uvloop.run(end_with_launcher(work(entered.settings)))
+
+
+def require_runner(settings: Settings) -> None:
+    """Fails before the search for toolchains, each of which is asked for its version in a
+    sandbox.
+    """
+    from deemster.sandbox.checks import check_runner
+
+    found = check_runner(settings.runner or PACKAGED_RUNNER)
+    if not found.ok:
+        raise Refused(f"The sandbox runner {found.detail} can't be executed. {found.mend}")

@@ -13,10 +13,10 @@ from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson
 from deemster.cli.output import make_table, print_json
 from deemster.domain.errors import Refused
-from deemster.domain.similarity import Lines, Match, Region, clusters
+from deemster.domain.similarity import Lines, Match, MatchingRegion, clusters
 from deemster.pipeline.similarity.offline import OfflineReport, compare_files
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 
 MOST_SHOWN = 50
 MOST_REGIONS = 4
@@ -124,7 +124,7 @@ def print_report(report: OfflineReport, matches: Sequence[Match[str]]) -> None:
     console.print(f"{counted(count, 'program')} compared, {counted(pairs, 'similar pair')}.")
 
 
-def shown_regions(regions: Sequence[Region]) -> str:
+def shown_regions(regions: Sequence[MatchingRegion]) -> str:
     longest = sorted(regions, key=lambda each: each.left.first - each.left.last)[:MOST_REGIONS]
     ordered = sorted(longest, key=lambda each: (each.left.file, each.left.first))
     texts = [

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from deemster.cli.client import open_client
 from deemster.cli.options import AsJson, make_group
-from deemster.cli.output import make_table, print_json
+from deemster.cli.output import as_printable, make_table, print_json
 from deemster.cli.submit import print_submission
 from deemster.client import ForbiddenError, JudgedCase, Judgement, NotFoundError, Submission
 from deemster.settings import load_settings, server_of_client
@@ -59,16 +59,16 @@ async def read(submission: str) -> Judgement | Submission:
 
 
 def print_judgement(found: Judgement) -> None:
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
     for line in lines_of(found):
-        console.print(line, markup=False)
+        console.print(as_printable(line))
     if found.groups:
         console.print(group_table(found))
     if found.cases:
         console.print(case_table(found))
     for case in found.cases:
         for line in texts_of(case):
-            console.print(line, markup=False)
+            console.print(as_printable(line))
 
 
 def lines_of(found: Judgement) -> Iterator[str]:
@@ -88,7 +88,7 @@ def group_table(found: Judgement) -> Table:
     table = make_table("group", "verdict", numbers=("points", "of"))
     for group in found.groups:
         table.add_row(
-            group.name,
+            as_printable(group.name),
             group.verdict or SKIPPED,
             number_of(group.score),
             number_of(group.max_score),
@@ -99,7 +99,7 @@ def group_table(found: Judgement) -> Table:
 def case_table(found: Judgement) -> Table:
     table = make_table("case", "verdict", numbers=("ms", "limit", "KB"))
     for case in found.cases:
-        name = f"{case.number} {case.name}"
+        name = as_printable(f"{case.number} {case.name}")
         if case.verdict is None:
             table.add_row(name, SKIPPED)
             continue

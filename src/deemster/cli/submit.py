@@ -12,7 +12,7 @@ from rich.text import Text
 from deemster.cli.client import open_client
 from deemster.cli.exit_codes import ExitCode
 from deemster.cli.options import AsJson, Language
-from deemster.cli.output import print_error, print_json
+from deemster.cli.output import as_printable, print_error, print_json
 from deemster.cli.progress import Progress
 from deemster.cli.source_file import read_source
 from deemster.client import AsyncDeemster, Submission
@@ -109,9 +109,9 @@ def print_submission(submission: Submission) -> None:
     verdict = submission.verdict
     style = STYLES.get(verdict, "bold red") if verdict else "bold"
     first, *others = lines_of(submission)
-    console.print(Text(first, style))
+    console.print(Text(as_printable(first), style))
     for line in others:
-        console.print(Text(line))
+        console.print(Text(as_printable(line)))
 
 
 def lines_of(submission: Submission) -> Iterator[str]:

@@ -21,6 +21,7 @@ from deemster.api.user_import.log_ins import (
     ImportPlan,
     given_passwords,
     import_class,
+    prepare_class,
 )
 from deemster.cli.options import AsJson
 from deemster.cli.output import print_json
@@ -28,7 +29,7 @@ from deemster.domain.errors import Conflict, NotFound, Refused
 from deemster.private_file import write_private
 from deemster.settings import Settings, given_server_url, load_settings
 from deemster.store import accounts, log_in_links
-from deemster.store.account_import import Outcome
+from deemster.store.account_import import ImportOutcome
 from deemster.store.audit import Actor, record
 from deemster.store.log_in_links import link_url
 from deemster.wiring.address import Address
@@ -107,12 +108,13 @@ async def import_list(
     # Before the transaction: a thousand hashes take minutes.
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         hashes = dict(zip(given, threads.map(hash_password, given), strict=True))
+    prepared = prepare_class(rows, hashes, plan)
     async with open_command_transaction(settings) as acquired:
-        return await import_class(acquired, rows, hashes, plan, Actor(operator()))
+        return await import_class(acquired, prepared, Actor(operator()))
 
 
 def summary(done: ImportedClass) -> str:
-    created, renewed, kept = (done.count(outcome) for outcome in Outcome)
+    created, renewed, kept = (done.count(outcome) for outcome in ImportOutcome)
     text = f"Created {created:,} accounts."
     if renewed:
         text += f" {renewed:,} existed and got new log-ins."

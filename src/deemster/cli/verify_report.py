@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from deemster.cli.output import make_table, table_console
+from deemster.cli.output import as_printable, make_table, table_console
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
 
@@ -88,12 +88,16 @@ def package_view(report: PackageReport) -> Group:
     )
     if problem:
         name = next(iter(problem.names.values()), "")
-        title += f" {escape(name)} [dim]{problem.format}, {describe_limit(report)}[/]"
+        title += (
+            f" {escape(as_printable(name))} [dim]{problem.format}, {describe_limit(report)}[/]"
+        )
     parts: list[Any] = [Text.from_markup(title)]
     for finding in report.findings:
         colour = "red" if finding.is_error else "yellow"
         parts.append(
-            Text.from_markup(f"  [{colour}]{finding.severity}[/]: {escape(finding.text)}")
+            Text.from_markup(
+                f"  [{colour}]{finding.severity}[/]: {escape(as_printable(finding.text))}"
+            )
         )
     if report.submissions:
         parts.append(submissions_table(report))
@@ -104,7 +108,7 @@ def package_view(report: PackageReport) -> Group:
 def mismatch(each: SubmissionReport) -> Text:
     text = Text(f"  {each.example.path}", style="red")
     for line in explanation(each):
-        text.append(f"\n    {line}", style="default")
+        text.append(f"\n    {as_printable(line)}", style="default")
     return text
 
 

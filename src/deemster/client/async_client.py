@@ -1,4 +1,4 @@
-"""The asynchronous client."""
+"""The asynchronous Python client of a Deemster server."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Self

@@ -1,6 +1,6 @@
 """Lists all items of a list that the server gives in pages (A8)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -20,7 +20,7 @@ class Page(Model):
 
 
 def list_all(
-    exchange: Exchange, path: str, kind: type[M], params: Mapping[str, str]
+    exchange: Exchange, path: str, kind: type[M], params: Mapping[str, str | Sequence[str]]
 ) -> ItemSteps[M]:
     """Fetches a page when the caller has taken all items of the page before it."""
     params = {"limit": str(PAGE_SIZE), **params}

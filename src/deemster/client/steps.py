@@ -1,6 +1,6 @@
 """The steps of a call: generators decide on them, and the two clients carry them out."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -17,7 +17,7 @@ class Request:
 
     method: str
     path: str
-    params: Mapping[str, str] = field(default_factory=dict)
+    params: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     json: Any = None
     timeout_s: float = TIMEOUT_S

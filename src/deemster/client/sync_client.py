@@ -1,4 +1,4 @@
-"""The synchronous client."""
+"""The synchronous Python client of a Deemster server."""
 
 from typing import Self
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NewType
 
-from deemster.domain.language import LanguageId, Permissions, VersionQuery
+from deemster.domain.boxed_tool import BoxedTool
+from deemster.domain.language import LanguageId
 from deemster.domain.limits import Limits
 
 AnalyzerId = NewType("AnalyzerId", str)
@@ -79,37 +80,21 @@ class OutputForm:
     """Rule of a finding for which the tool names none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analyzer:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analyzer(BoxedTool):
     """The description of a tool, as `analyzers/*.toml` gives it."""
 
     id: AnalyzerId
-    name: str
-    url: str
     languages: Mapping[LanguageId, tuple[str, ...]]
     """Languages that the tool analyses, each with the arguments that it needs for it."""
     also_reads: frozenset[str]
     """Extensions of files that the tool needs besides the sources, such as headers."""
     packages: tuple[str, ...]
     """Debian packages of the tool."""
-    wheels: tuple[str, ...]
-    """Python packages of the tool, which the extra `deemster[analyzers]` names."""
-    tools: Mapping[str, tuple[str, ...]]
-    """As for a language; {scripts} and {packages} are directories of Deemster's Python."""
-    mounts: tuple[str, ...]
-    """Files and directories of wheels to mount; patterns as in `tools`."""
-    shows: tuple[str, ...]
-    """Other host paths that its box shows, as for a language."""
-    shows_like: tuple[LanguageId, ...]
-    """Its box shows also what the steps of these languages name."""
-    version: VersionQuery
-    argv: tuple[str, ...]
     rule_option: str
     """Argument that turns {rule} on, repeated for {rule_options}."""
     exit_codes: frozenset[int]
     """Exit codes of a successful run, with or without findings."""
-    environment: Mapping[str, str]
-    permissions: Permissions
     limits: Limits
     output: OutputForm
     suppressions: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The evaluation of a submission: what it is asked about, and what came of it."""
+"""The evaluation of a submission: the facts it starts from, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""An execution: a program that is run once, without a problem, and what came of it (E4)."""
+"""An execution: a program that is run once, without a problem, and its result (E4)."""
 
 import dataclasses
 import signal as signals
@@ -35,6 +35,8 @@ class ProgramIo(StrEnum):
     STREAMS = "streams"
     """Input can be typed while the program runs; stdout and stderr are pipes."""
     TERMINAL = "terminal"
+    LANGUAGE_SERVER = "language_server"
+    """The program is the language server of the language, not a source of the user."""
 
 
 class Stream(IntEnum):

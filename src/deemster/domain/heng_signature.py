@@ -3,9 +3,10 @@
 import hashlib
 import hmac
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, quote
+
+from deemster.domain.request_signature import SignedRequest
 
 CONTENT_TYPE: Final = "content-type"
 ACCESS_KEY: Final = "x-heng-accesskey"
@@ -17,17 +18,6 @@ EMPTY_BODY: Final = b"{}"
 """What is hashed instead of an empty body."""
 UNRESERVED: Final = "-_.!~*'()"
 """JavaScript's encodeURIComponent leaves these, letters and digits as they are."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignedRequest:
-    method: str
-    path: str
-    query: str
-    """As in the URL, without the question mark."""
-    headers: Mapping[str, str]
-    """Names in lower case; those that are not signed may be missing or present."""
-    body: bytes
 
 
 def canonical_pairs(pairs: Iterable[tuple[str, str]]) -> str:

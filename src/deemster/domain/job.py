@@ -1,10 +1,12 @@
 """Jobs for the workers: their tasks, queues and priorities (Q8)."""
 
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from deemster.domain.ids import ProblemId, RevisionDigest, WorkId, kind_of
+from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, WorkId, kind_of
 
 
 class Task(StrEnum):
@@ -89,7 +91,19 @@ def effective_class(given: PriorityClass, tier: int) -> PriorityClass:
 
 
 PRIORITY_CLASS_WIDTH: Final = 500_000
-"""Priorities in a class: a user\'s n-th waiting submission gets the n-th of them."""
+"""Priorities in a class: a user's n-th waiting submission gets the n-th of them."""
+MAX_AHEAD: Final = 100
+"""Each waiting job of a user lowers the priority of the next, up to this many."""
+
+
+def count_ahead(accounts: Iterable[AccountId]) -> list[int]:
+    """For each of the jobs that are inserted together, how many of its user come before it."""
+    counts: Counter[AccountId] = Counter()
+    ahead = []
+    for account in accounts:
+        ahead.append(counts[account])
+        counts[account] += 1
+    return ahead
 
 
 FIRST_TASKS: Final = {task.kind: task for task in (Task.RUN, Task.EXECUTE, Task.ANALYZE_LATER)}

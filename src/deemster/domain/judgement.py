@@ -3,7 +3,7 @@
 These are different types, and `JuryText` is no `str`, so that a leak is a type error (A11).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import final
@@ -139,6 +139,20 @@ class JuryJudgement:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedCase:
+    """A case as the contestant sees it while others are still being judged (J10)."""
+
+    number: int
+    verdict: Verdict
+    cpu_ms: int
+    memory_kb: int
+
+
+OnCase = Callable[[JudgedCase], None]
+"""Called for each case that counts, in the order of judging."""
+
+
+@dataclass(frozen=True, slots=True)
 class ContestantCase:
     number: int
     verdict: Verdict | None
@@ -221,6 +235,10 @@ def case_for_contestant(case: JuryCase) -> ContestantCase:
         got=case.output.reveal() if show_output else None,
         stderr=case.stderr.reveal() or None if show_output else None,
     )
+
+
+def judged_case(case: JuryCase, verdict: Verdict) -> JudgedCase:
+    return JudgedCase(case.number, verdict, case.cpu_ms, case.memory_kb)
 
 
 def named_groups(groups: Sequence[GroupScore]) -> tuple[GroupScore, ...]:

@@ -88,6 +88,8 @@ class RunStep:
     environment: Mapping[str, str] = field(default_factory=dict)
     """Variables that tune the runtime, in addition to those of every program."""
     address_space: bool = False
+    warm: bool = False
+    """A run may get a copy of an interpreter that has already started."""
     extra_memory_bytes: int = 0
     """Memory of the runtime itself, added to the program's limit."""
     extra_cpu_ms: int = 0

@@ -49,6 +49,8 @@ ANALYSIS_S: Final = 20.0
 """For all analysers of a program together (Q4)."""
 COMPILE_S: Final = 60.0
 """Time for a compile, of the deadline of a job."""
+CHECKERS_S: Final = 240.0
+"""Time for two runs of a checker that reaches its wall limit."""
 OVERHEAD_S: Final = 30.0
 """A job's time beyond its compile and the sum of its limits."""
 

@@ -38,19 +38,21 @@ class SignedRequest:
     method: str
     path: str
     query: str
+    """As in the URL, without the question mark."""
     headers: Mapping[str, str]
-    """With names in lower case."""
+    """With names in lower case; those that are not signed may be missing or present."""
     body: bytes
 
-    @property
-    def text(self) -> bytes:
-        """The bytes that are signed: each part in a line of its own."""
-        headers = "&".join(
-            f"{name}={quote(self.headers.get(name, ''), safe='')}" for name in SIGNED_HEADERS
-        )
-        digest = hashlib.sha256(self.body).hexdigest()
-        parts = (self.method.upper(), self.path, canonical_query(self.query), headers, digest)
-        return "".join(f"{part}\n" for part in parts).encode()
+
+def string_to_sign(request: SignedRequest) -> str:
+    """Returns the parts of the request, one per line, in the order that is signed."""
+    headers = "&".join(
+        f"{name}={quote(request.headers.get(name, ''), safe='')}" for name in SIGNED_HEADERS
+    )
+    digest = hashlib.sha256(request.body).hexdigest()
+    query = canonical_query(request.query)
+    parts = (request.method.upper(), request.path, query, headers, digest)
+    return "".join(f"{part}\n" for part in parts)
 
 
 def canonical_query(query: str) -> str:
@@ -59,7 +61,7 @@ def canonical_query(query: str) -> str:
 
 
 def signature(key: bytes, request: SignedRequest) -> str:
-    return hmac.new(key, request.text, hashlib.sha256).hexdigest()
+    return hmac.new(key, string_to_sign(request).encode(), hashlib.sha256).hexdigest()
 
 
 def signed_headers(

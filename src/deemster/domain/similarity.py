@@ -16,7 +16,7 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class MatchingRegion:
     """Lines of two programs that have the same symbols."""
 
     left: Lines
@@ -35,7 +35,7 @@ class Match(Generic[T]):
     right_share: float
     symbols: int
     """Number of symbols that match, in the program that has fewer of them."""
-    regions: Sequence[Region]
+    regions: Sequence[MatchingRegion]
 
     @property
     def similarity(self) -> float:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from deemster.domain.errors import Refused, Unavailable
@@ -160,18 +161,24 @@ def files_beside(files: Mapping[str, bytes], given: Collection[str]) -> dict[str
 
 
 def with_required_names(language: Language, source: Source) -> Source:
-    """Renames files as their texts require: javac accepts a public class in no other file."""
+    """Renames files as their texts require: javac accepts a public class in no other file.
+
+    If that is not possible, all names stay, and the compiler says what is wrong: two files
+    require the same name or that of a directory, or a name is too long.
+    """
     if not language.source.named_by:
         return source
     names = {name: required_path(language, name, source.files[name]) for name in source.files}
     if len(set(names.values())) < len(names):
-        return source  # two files require the same name, and the compiler says so
-    return replace(
-        source,
-        files={names[name]: content for name, content in source.files.items()},
-        main=names.get(source.main, source.main) if source.main is not None else None,
-        included=frozenset(names[name] for name in source.included),
-    )
+        return source
+    with suppress(Refused):
+        return replace(
+            source,
+            files={names[name]: content for name, content in source.files.items()},
+            main=names.get(source.main, source.main) if source.main is not None else None,
+            included=frozenset(names[name] for name in source.included),
+        )
+    return source
 
 
 def required_path(language: Language, name: str, content: bytes) -> str:

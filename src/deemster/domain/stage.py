@@ -3,24 +3,18 @@
 from dataclasses import dataclass, replace
 from typing import Self
 
-from deemster.domain.ids import ProblemId, RevisionDigest, SubmissionId
 from deemster.domain.job import Task
+from deemster.domain.submission import SubmissionWork
 from deemster.domain.verdict import Verdict
-from deemster.domain.work import WorkDetails
 
 
 @dataclass(frozen=True, slots=True)
-class StageDetails(WorkDetails):
-    id: SubmissionId
+class StageDetails(SubmissionWork):
     stages: tuple[Task, ...]
     """The tasks that are left, the present one first; empty if there is none."""
     stage_tries: int
     is_leased: bool
     """Whether a worker runs the stage now."""
-    problem: ProblemId
-    revision: RevisionDigest
-    main: str | None
-    source: str
     verdict: Verdict | None
 
     @property
@@ -37,7 +31,3 @@ class StageDetails(WorkDetails):
 
     def started(self) -> Self:
         return replace(self, attempt=self.attempt + 1, stage_tries=self.stage_tries + 1)
-
-    @property
-    def context(self) -> dict[str, str]:
-        return {"language": self.language, "revision": self.revision}

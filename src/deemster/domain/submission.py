@@ -1,7 +1,7 @@
 """A submission as it is created, as a worker gets it, and as its owner sees it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -15,8 +15,9 @@ from deemster.domain.ids import (
     SubmissionId,
 )
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, effective_class
+from deemster.domain.judgement import JudgedCase
 from deemster.domain.lifecycle import State
-from deemster.domain.limits import COMPILE_S, OVERHEAD_S, wall_ms
+from deemster.domain.limits import CHECKERS_S, COMPILE_S, OVERHEAD_S, wall_ms
 from deemster.domain.verdict import Verdict
 from deemster.domain.work import WorkDetails
 
@@ -71,33 +72,45 @@ class AcceptedSubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionDetails(WorkDetails):
-    """The data with which a worker begins to judge."""
+class SubmissionWork(WorkDetails):
+    """What judging and the stages after the verdict need of a submission."""
 
     id: SubmissionId
     problem: ProblemId
     revision: RevisionDigest
     main: str | None
     source: str
-    time_ms: int
-    cases: int
-    staged: bool = False
-    """Part of a rejudging: the verdict counts only after the rejudging is applied."""
 
     @property
     def context(self) -> dict[str, str]:
         return {"language": self.language, "revision": self.revision}
 
+
+@dataclass(frozen=True, slots=True)
+class SubmissionDetails(SubmissionWork):
+    """The data with which a worker begins to judge."""
+
+    time_ms: int
+    cases: int
+    staged: bool = False
+    """A trial of a rejudging, whose verdict counts only after the rejudging is applied, or an
+    example of a package, whose verdict never counts.
+    """
+    bundle: bytes | None = field(default=None, repr=False, compare=False)
+    """The content of `source`, if it is small and was read for a run."""
+
     def deadline_s(self, time_factor: float = 1.0) -> float:
         """The sum of its limits and a margin (Q4), so that no run outlives its job."""
         case_s = wall_ms(self.time_ms) * time_factor / 1000
-        return COMPILE_S + self.cases * MEASURED_TWICE * case_s + OVERHEAD_S
+        return COMPILE_S + self.cases * MEASURED_TWICE * case_s + CHECKERS_S + OVERHEAD_S
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingProgress:
     done: int
     total: int
+    cases: tuple[JudgedCase, ...] = ()
+    """The first of those that are done; empty if a judge host judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +143,8 @@ class SubmissionView:
     rejudge_of: SubmissionId | None
     contest: ContestId | None = None
     staged_in: RejudgingId | None = None
+    example: str | None = None
+    """Path in its package, if it was judged only to verify the package."""
     superseded_by: SubmissionId | None = None
     limit_ms: int | None = None
     revision_number: int | None = None
@@ -143,6 +158,6 @@ class QueuePosition:
     """The position of a waiting submission in its queue (A4)."""
 
     position: int
-    """From 1."""
+    """Counted from 1."""
     wait_s: float | None
     """Estimated wait; None: the workers' speed is unknown."""

@@ -14,7 +14,7 @@ OpCode = tuple[Tag, int, int, int, int]
 Group = Sequence[tuple[str, int, int, int, int]]
 
 
-class Comparison(SequenceMatcher[str]):
+class GroupedOperations(SequenceMatcher[str]):
     """Groups the operations that were found into hunks."""
 
     def __init__(self, found: list[OpCode]) -> None:
@@ -31,7 +31,7 @@ def unified_diff(old: str, new: str, old_name: str, new_name: str) -> str:
         return ""
     before, after = lines_of(old), lines_of(new)
     parts = [f"--- {old_name}\n", f"+++ {new_name}\n"]
-    for group in Comparison(compare(before, after)).get_grouped_opcodes():
+    for group in GroupedOperations(compare(before, after)).get_grouped_opcodes():
         parts += hunk(before, after, group)
     return "".join(parts)
 

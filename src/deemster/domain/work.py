@@ -1,4 +1,4 @@
-"""What the pipeline needs to know of a submission or an execution to run it."""
+"""What a worker knows of a submission or an execution before it runs it."""
 
 from dataclasses import dataclass, field, replace
 from typing import Self

@@ -8,13 +8,14 @@ from typing import Final
 from cachetools import TTLCache
 
 from deemster.domain.judge_host import CHECKS_AHEAD
+from deemster.domain.judgement import JudgedCase
 from deemster.pipeline.remote.messages import HostTask, RunningTask, TaskKind
 
 REMEMBERED_S: Final = 24 * 3600.0
 MOST_REMEMBERED: Final = 1_000_000
 
 
-class Admission(StrEnum):
+class TaskAdmission(StrEnum):
     STARTED = "started"
     KNOWN = "known"
     """The host has it, or had it: it is not started twice (M2)."""
@@ -44,8 +45,8 @@ class HostedTask:
         is_execution = self.task.kind is TaskKind.EXECUTE
         return SlotKind.EXECUTIONS if is_execution else SlotKind.JUDGING
 
-    def count(self) -> None:
-        """Counts a judged case (J10)."""
+    def count(self, _case: JudgedCase) -> None:
+        """Counts a judged case (J10); heartbeats tell only how many there are."""
         self.done = min(self.done + 1, self.total)
 
     def abandon(self) -> None:
@@ -87,16 +88,16 @@ class HostedTasks:
             for judge_id, each in self._tasks.items()
         ]
 
-    def admit(self, task: HostTask, *, is_fetched: bool) -> HostedTask | Admission:
+    def admit(self, task: HostTask, *, is_fetched: bool) -> HostedTask | TaskAdmission:
         """The task takes a slot, or waits for one, until `release`.
 
         A fetched task waits however many there are, because the server has given it away.
         """
         if task.judge_id in self._known:
-            return Admission.KNOWN
+            return TaskAdmission.KNOWN
         hosted = HostedTask(task)
         if not is_fetched and self.free(hosted.slot_kind) <= 0:
-            return Admission.FULL
+            return TaskAdmission.FULL
         self._known[task.judge_id] = None
         self._tasks[task.judge_id] = hosted
         self._admitted[hosted.slot_kind] += 1

@@ -11,7 +11,8 @@ import structlog
 
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.job import QUEUE_OF, Task
-from deemster.judgehost.hosted_tasks import Admission, HostedTask, HostedTasks, SlotKind
+from deemster.domain.judgement import OnCase
+from deemster.judgehost.hosted_tasks import HostedTask, HostedTasks, SlotKind, TaskAdmission
 from deemster.judgehost.server_connection import (
     MessageRefused,
     NoLongerCounts,
@@ -42,7 +43,7 @@ RUNS: Final = {
     TaskKind.ANALYZE: Task.ANALYZE,
 }
 
-RunTask = Callable[[HostTask, Callable[[], None]], Awaitable[Finish]]
+RunTask = Callable[[HostTask, OnCase], Awaitable[Finish]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,20 +111,20 @@ class JudgeHost:
         self.drain()
         self.tasks.abandon_all()
 
-    def accept(self, task: HostTask) -> Admission:
+    def accept(self, task: HostTask) -> TaskAdmission:
         """Starts a task unless the host is full or ending, or knows it."""
         if self._worker is None or self._is_idle:
-            return Admission.FULL
+            return TaskAdmission.FULL
         return self._start(task, is_fetched=False)
 
-    def _start(self, task: HostTask, *, is_fetched: bool) -> Admission:
+    def _start(self, task: HostTask, *, is_fetched: bool) -> TaskAdmission:
         if self._group is None:
-            return Admission.FULL
+            return TaskAdmission.FULL
         hosted = self.tasks.admit(task, is_fetched=is_fetched)
-        if isinstance(hosted, Admission):
+        if isinstance(hosted, TaskAdmission):
             return hosted
         self._group.create_task(self._handle(hosted))
-        return Admission.STARTED
+        return TaskAdmission.STARTED
 
     @property
     def _is_idle(self) -> bool:

@@ -7,13 +7,17 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from deemster.domain.request_signature import SignedRequest
-from deemster.judgehost.hosted_tasks import Admission
+from deemster.judgehost.hosted_tasks import TaskAdmission
 from deemster.judgehost.nonces import SignedMessages
 from deemster.pipeline.remote.messages import MESSAGE_BYTES, HostTask
 
 PATH: Final = "/tasks"
 """Below the address of the host."""
-STATUSES: Final = {Admission.STARTED: 202, Admission.KNOWN: 202, Admission.FULL: 503}
+STATUSES: Final = {
+    TaskAdmission.STARTED: 202,
+    TaskAdmission.KNOWN: 202,
+    TaskAdmission.FULL: 503,
+}
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -26,7 +30,7 @@ class TaskListener:
     def __init__(
         self,
         messages: SignedMessages,
-        accept: Callable[[HostTask], Admission],
+        accept: Callable[[HostTask], TaskAdmission],
         address: str,
     ) -> None:
         """`address` is the URL for the server; a proxy may remove its path from requests."""

@@ -1,6 +1,6 @@
 """Runs the tasks that the server gives this host: judges, executes, analyses."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,9 +16,11 @@ from deemster.domain.execution import (
     lower_of,
 )
 from deemster.domain.ids import AccountId, ExecutionId
+from deemster.domain.judgement import OnCase
 from deemster.domain.lifecycle import State
 from deemster.domain.retry_policy import is_worth_retrying
 from deemster.domain.source import Source, unpack_files
+from deemster.domain.storable_text import storable
 from deemster.domain.stored_analysis import AnalysisRecord
 from deemster.judgehost.output_sender import SendUpdate, sent_output
 from deemster.judgehost.test_data import HostRevisions
@@ -57,13 +59,13 @@ class TaskRunner:
     judge: ProgramJudge
     analyzer: ProgramAnalyzer
     boxes: Boxes
-    """For executions."""
+    """Boxes in which executions run."""
     revisions: HostRevisions
     send_update: SendUpdate
     most: ExecutionLimits
     """The ceiling of this host's operator, whatever the server asks for."""
 
-    async def run(self, task: HostTask, on_part: Callable[[], None]) -> Finish:
+    async def run(self, task: HostTask, on_part: OnCase) -> Finish:
         """Whatever fails, the server gets a result."""
         try:
             if task.data is not None:
@@ -79,7 +81,7 @@ class TaskRunner:
             log.warning("judgehost.task_failed", judgeId=task.judge_id, exc_info=fault)
             return failed(fault)
 
-    async def _judge(self, task: HostTask, on_part: Callable[[], None]) -> JudgeOutcome:
+    async def _judge(self, task: HostTask, on_part: OnCase) -> JudgeOutcome:
         if task.judge is None or task.data is None:
             raise Refused("A task to judge has no limits or no test data.")
         result = await self.judge.judge(
@@ -147,5 +149,5 @@ async def tell_with_result(_: CompileResult) -> None:
 def failed(fault: BaseException) -> Finish:
     while isinstance(fault, BaseExceptionGroup):
         fault = fault.exceptions[0]
-    error = f"{type(fault).__name__}: {fault}"[:ERROR_CHARACTERS]
+    error = storable(f"{type(fault).__name__}: {fault}"[:ERROR_CHARACTERS])
     return Finish(failure=Failure(error=error, is_refusal=not is_worth_retrying(fault)))

@@ -1,14 +1,15 @@
 """Imports a package: its revision into the artifact store, its summary into the database."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Final
 
 from deemster.domain.errors import Conflict, LimitReached, NotFound, Refused
-from deemster.domain.ids import ProblemId, problem_id_from_name
+from deemster.domain.ids import AccountId, ProblemId, problem_id_from_name
 from deemster.domain.problem import Problem
 from deemster.domain.problem_ceilings import ProblemCeilings
 from deemster.problems.distribution import RevisionDistributor
@@ -22,13 +23,19 @@ from deemster.store.problems import ProblemOwnership, ProblemSummary
 
 ANSWER_LIMIT_MS: Final = 60_000
 """Time limit of problems for which contestants submit outputs: no program of theirs runs."""
-MOST_UPLOADS: Final = 2
+MOST_UPLOADS: Final = 6
 """Uploads at the same time: each may need as much disk space as a package may have."""
+UPLOADS_PER_ACCOUNT: Final = 2
+"""Of these, so that slow uploads of one author leave places for others."""
 MOST_TASKS: Final = 8
 """Heng tasks with new data at the same time; slow servers may delay each of them."""
 BUSY_S: Final = 10.0
 UNNAMED: Final = "package"
 """Name of an archive that was uploaded without one."""
+
+
+CheckPrograms = Callable[[Path, Problem], Awaitable[None]]
+"""Refuses a package with jury programs that can't be run here, given its directory."""
 
 
 class NotOwner(Conflict):
@@ -80,21 +87,35 @@ class Importer:
         revisions: RevisionStore,
         distributor: RevisionDistributor,
         ceilings: ProblemCeilings,
+        check_programs: CheckPrograms,
     ) -> None:
         self._pool = pool
         self._revisions = revisions
         self._distributor = distributor
         self._ceilings = ceilings
-        self._uploads = asyncio.Semaphore(MOST_UPLOADS)
+        self._check_programs = check_programs
+        self._uploads: Counter[AccountId] = Counter()
         self._tasks = asyncio.Semaphore(MOST_TASKS)
 
     @asynccontextmanager
-    async def upload_directory(self) -> AsyncIterator[Path]:
-        """A temporary directory for an uploaded package."""
-        if self._uploads.locked():
+    async def upload_directory(self, account: AccountId) -> AsyncIterator[Path]:
+        """A temporary directory for a package that this account uploads."""
+        if self._uploads[account] >= UPLOADS_PER_ACCOUNT:
+            raise LimitReached(
+                f"{UPLOADS_PER_ACCOUNT} packages of yours are being uploaded: try again when "
+                "one has arrived.",
+                BUSY_S,
+            )
+        if self._uploads.total() >= MOST_UPLOADS:
             raise LimitReached("Other packages are being uploaded: try again soon.", BUSY_S)
-        async with self._uploads, self._revisions.temporary_directory() as path:
-            yield path
+        self._uploads[account] += 1
+        try:
+            async with self._revisions.temporary_directory() as path:
+                yield path
+        finally:
+            self._uploads[account] -= 1
+            if not self._uploads[account]:
+                del self._uploads[account]
 
     @asynccontextmanager
     async def task_directory(self) -> AsyncIterator[Path]:
@@ -150,6 +171,7 @@ class Importer:
     ) -> PreparedImport:
         if violations := list(self._ceilings.violations(revision.problem, time_ms)):
             raise Refused(" ".join(violations))
+        await self._check_programs(revision.directory, revision.problem)
         problem = request.problem or problem_id_from_name(revision.problem.slug)
         async with connection(self._pool) as acquired:
             refuse_other_owner(
@@ -177,6 +199,10 @@ class Importer:
         """The package of the revision in force, as a tar in the artifact store."""
         found = await self.check(problem, actor, only_own=only_own)
         return await self._distributor.find_package(found.revision)
+
+    def opened(self, digest: str) -> AbstractAsyncContextManager[Revision]:
+        """Holds a revision, which is fetched if it is not on this machine."""
+        return self._distributor.opened(digest)
 
     def read_package(self, found: ArtifactEntry) -> AsyncIterator[bytes]:
         return self._distributor.read_package(found)

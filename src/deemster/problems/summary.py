@@ -1,19 +1,27 @@
 """Summarizes a revision for the database and the API, without hidden tests (A11)."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from deemster.domain.ids import ProblemId, RevisionDigest
 from deemster.domain.problem import Problem, SampleFiles, Statement, fill_constants
+from deemster.domain.storable_text import storable
+from deemster.problems.downloads import downloads_of
 from deemster.problems.formats.tex.convert import tex_to_markdown
 from deemster.problems.markup import clean_html, markdown_to_html, text_to_html
 from deemster.problems.revision import Revision
 from deemster.store.problems import ProblemSummary
 
 MAX_STATEMENT_BYTES: Final = 256 * 1024
+TITLE_CHARS: Final = 200
+MOST_LANGUAGES: Final = 50
+"""Statements in further languages are not shown."""
 SAMPLE_BYTES: Final = 64 * 1024
-"""Most bytes of a sample that are shown."""
+"""Most bytes of a sample's file that are shown."""
+SAMPLES_BYTES: Final = 4 * 1024 * 1024
+"""Most bytes of all samples: everybody who opens the problem gets them."""
 STARTERS_BYTES: Final = 128 * 1024
 """Most bytes of all starter files that are kept."""
 KINDS: Final = ("md", "tex", "html", "txt")
@@ -25,13 +33,13 @@ def summary_of(revision: Revision, problem_id: ProblemId, *, time_ms: int) -> Pr
     return ProblemSummary(
         id=problem_id,
         digest=RevisionDigest(revision.digest),
-        title=title_of(problem),
+        title=shortened(title_of(problem)),
         time_ms=time_ms,
         memory_bytes=problem.limits.memory_bytes,
         source_bytes=problem.limits.code_bytes,
         cases=sum(1 for _ in problem.tests.cases()),
         languages=sorted(problem.languages) if problem.languages is not None else None,
-        details=details_of(problem, revision.directory),
+        details=storable(details_of(problem, revision.directory)),
     )
 
 
@@ -39,17 +47,22 @@ def title_of(problem: Problem) -> str:
     return problem.names.get("en") or next(iter(problem.names.values()), "") or problem.slug
 
 
+def shortened(title: str) -> str:
+    """On one line, and not longer than the lists that show it can bear."""
+    plain = "".join(each if each.isprintable() else " " for each in str(storable(title)))
+    line = " ".join(plain.split())
+    return line if len(line) <= TITLE_CHARS else line[: TITLE_CHARS - 1] + "…"
+
+
 def details_of(problem: Problem, root: Path) -> dict[str, Any]:
     limits = problem.limits
     return {
-        "names": dict(problem.names),
+        "names": {language: shortened(name) for language, name in problem.names.items()},
         "statements": {
             each.language: statement_html(root, each, problem)
-            for each in readable_statements(problem)
+            for each in islice(readable_statements(problem), MOST_LANGUAGES)
         },
-        "samples": [
-            sample for shown in samples_of(problem) if (sample := read_sample(root, shown))
-        ],
+        "samples": list(read_samples(problem, root)),
         "limits": {
             "output_bytes": limits.output_bytes,
             "compile_ms": limits.compile_ms,
@@ -66,6 +79,10 @@ def details_of(problem: Problem, root: Path) -> dict[str, Any]:
         "license": problem.license,
         "format": problem.format,
         "starters": dict(starters_of(problem, root)),
+        "downloads": [
+            {"name": each.name, "path": each.path, "bytes": each.size_bytes}
+            for each in downloads_of(problem, root)
+        ],
     }
 
 
@@ -89,7 +106,7 @@ def starters_of(problem: Problem, root: Path) -> Iterator[tuple[str, str]]:
             text = content.decode()
         except UnicodeDecodeError:
             continue
-        if "\0" not in text:  # Postgres cannot store it
+        if "\0" not in text:  # a program with NUL is none
             room -= len(content)
             yield name, text
 
@@ -131,6 +148,17 @@ def samples_of(problem: Problem) -> list[SampleFiles]:
     """Only samples: other cases with full feedback are not public."""
     cases = [case.shown for case in problem.tests.cases() if case.is_sample]
     return [*cases, *problem.samples]
+
+
+def read_samples(problem: Problem, root: Path) -> Iterator[dict[str, str]]:
+    room = SAMPLES_BYTES
+    for shown in samples_of(problem):
+        sample = read_sample(root, shown)
+        room -= sum(map(len, sample.values()))
+        if room < 0:
+            return
+        if sample:
+            yield sample
 
 
 def read_sample(root: Path, shown: SampleFiles) -> dict[str, str]:

@@ -41,6 +41,9 @@ def command_for(
     *,
     interpreter_args: tuple[str, ...] = (),
 ) -> Command:
+    """`interpreter_args` are the user's own. They can be a program (`python3 -c`), which a
+    waiting interpreter would run before it gives up its privileges and gets its limits.
+    """
     step = artifact.toolchain.language.run
     values = run_values(step, artifact, limits)
     environment = dict(
@@ -55,6 +58,7 @@ def command_for(
         code=artifact.directory,
         view=artifact.toolchain.views.run,
         address_space=step.address_space,
+        warm=step.warm and not interpreter_args,
     )
 
 

@@ -27,6 +27,10 @@ class NotCollected(Exception):
     """The output can't be copied; the message says why."""
 
 
+class OutputTooLarge(NotCollected):
+    """The output has too many files or bytes."""
+
+
 @dataclass(slots=True)
 class OutputCollector:
     """Copies one file or directory out of the scratch directory when it is called.
@@ -41,6 +45,7 @@ class OutputCollector:
     max_files: int = MAX_FILES
     max_bytes: int = MAX_BYTES
     problem: str | None = None
+    is_too_large: bool = False
     _files: int = field(default=0, init=False)
     _bytes: int = field(default=0, init=False)
 
@@ -49,6 +54,7 @@ class OutputCollector:
             self._copy_output(scratch_fd)
         except NotCollected as fault:
             self.problem = str(fault)
+            self.is_too_large = isinstance(fault, OutputTooLarge)
 
     def _copy_output(self, scratch_fd: int) -> None:
         """A file keeps its name; of a directory only the content is copied."""
@@ -127,9 +133,9 @@ class OutputCollector:
         self._files += files
         self._bytes += size
         if self._files > self.max_files:
-            raise NotCollected(f"The output has more than {self.max_files:,} files.")
+            raise OutputTooLarge(f"The output has more than {self.max_files:,} files.")
         if self._bytes > self.max_bytes:
-            raise NotCollected(f"The output has more than {self.max_bytes // MIB} MB.")
+            raise OutputTooLarge(f"The output has more than {self.max_bytes // MIB} MB.")
 
 
 def read_scratch_file(scratch_fd: int, path: str, most_bytes: int) -> bytes | None:

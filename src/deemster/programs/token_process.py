@@ -1,19 +1,22 @@
-"""The process behind `Tokenizer`: it answers one source after the other, each within limits."""
+"""A process that splits one program after the other into tokens, each within limits."""
 
 import json
 import os
 import resource
 import signal
+import struct
 import sys
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
-from deemster.programs.tokens import (
-    FRAME,
-    KINDS,
-    OUT_OF_MEMORY,
-    TOO_MANY_TOKENS,
-    tokens_of,
-)
+from deemster.programs.tokens import TokenKind, tokens_of
+
+OUT_OF_MEMORY: Final = 3
+TOO_MANY_TOKENS: Final = 4
+"""Exit codes of the process."""
+FRAME: Final = struct.Struct(">I")
+"""Requests and answers are JSON with their length in front."""
+KINDS: Final = tuple(TokenKind)
+"""Answers name the kind of a token by its index in this tuple."""
 
 
 def main(

@@ -1,37 +1,11 @@
-"""Splits programs into tokens; `Tokenizer` does it in a process with limits, for any source."""
+"""Splits programs into tokens; a hostile source can make this take very long."""
 
-import asyncio
-import json
 import re
-import signal
-import struct
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, ClassVar, Final, Self
-
-from deemster.domain.errors import Refused, Unavailable
-from deemster.domain.limits import MIB
-
-CPU_S: Final = 2.0
-WALL_S: Final = 120.0
-"""Long, because the process yields to all others: the CPU time is what ends slow sources."""
-START_S: Final = 60.0
-ENDING_S: Final = 5.0
-MEMORY_BYTES: Final = 512 * MIB
-MOST_CHARACTERS: Final = MIB
-MOST_TOKENS: Final = 100_000
-"""So that the caller's memory is bounded, too."""
-
-OUT_OF_MEMORY: Final = 3
-TOO_MANY_TOKENS: Final = 4
-"""Exit codes of the process."""
-FRAME: Final = struct.Struct(">I")
-"""Requests and answers are JSON with their length in front."""
+from typing import Any, Final
 
 
 class TokenKind(StrEnum):
@@ -47,9 +21,6 @@ class TokenKind(StrEnum):
     """Also a line for the preprocessor, and text that the lexer does not know."""
 
 
-KINDS: Final = tuple(TokenKind)
-
-
 @dataclass(frozen=True, slots=True)
 class Token:
     kind: TokenKind
@@ -58,16 +29,10 @@ class Token:
     """Index of the first character in the source."""
 
 
-class TokenizeFailed(Refused):
-    """The source cannot be split into tokens within the limits."""
-
-    code: ClassVar[str] = "tokenize_failed"
-
-
 def tokens_of(lexer: str, source: str) -> list[Token]:
     """Splits a source with a Pygments lexer. The texts of all tokens, joined, are the source.
 
-    A hostile source can make this take very long: use `Tokenizer` for programs of others.
+    Use `Tokenizer` for programs of others: it does this in a process with limits.
     """
     # Lexers know only line feeds: other line ends would continue a comment to the next line.
     lines = source.replace("\r\n", "\n").replace("\r", "\n")
@@ -145,130 +110,3 @@ def kind_of(token_type: tuple[str, ...]) -> TokenKind | None:
         if token_type[:length] in KIND_BY_TYPE:
             return KIND_BY_TYPE[token_type[:length]]
     return None
-
-
-class Tokenizer:
-    """Splits sources in a process of its own, which is replaced when a limit has ended it.
-
-    The process has no environment. It ends when its parent ends: its input is closed then.
-    """
-
-    def __init__(
-        self,
-        *,
-        cpu_s: float = CPU_S,
-        wall_s: float = WALL_S,
-        memory_bytes: int = MEMORY_BYTES,
-        most_tokens: int = MOST_TOKENS,
-    ) -> None:
-        self._cpu_s = cpu_s
-        self._wall_s = wall_s
-        self._memory_bytes = memory_bytes
-        self._most_tokens = most_tokens
-        self._process: Process | None = None
-        self._turn = asyncio.Lock()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._end()
-
-    @property
-    def process_id(self) -> int | None:
-        return self._process.pid if self._process else None
-
-    async def tokens(self, lexer: str, source: str) -> list[Token]:
-        if len(source) > MOST_CHARACTERS:
-            raise TokenizeFailed(
-                f"The source has {len(source)} characters, more than {MOST_CHARACTERS}: it "
-                "cannot be split into tokens."
-            )
-        async with self._turn:
-            process = self._process or await self._start()
-            try:
-                async with asyncio.timeout(self._wall_s):
-                    answer = await exchange(process, [lexer, source])
-            except TimeoutError:
-                await self._end()
-                raise TokenizeFailed(
-                    f"Splitting the source into tokens took more than {self._wall_s:g} s."
-                ) from None
-            except (asyncio.IncompleteReadError, OSError):
-                code = await self._end(grace_s=ENDING_S)
-                raise TokenizeFailed(self._explain(code)) from None
-            except BaseException:
-                # The answer to this request must not be taken for that to the next.
-                await self._end()
-                raise
-        # In a thread: a large answer must not hold up the caller's other tasks.
-        return await asyncio.to_thread(rebuild, source, answer)
-
-    async def _start(self) -> Process:
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", "-m", "deemster.programs.token_process"),
-                *(str(self._cpu_s), str(self._memory_bytes), str(self._most_tokens)),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
-        except OSError as fault:
-            raise Unavailable(f"The tokenizer process did not start: {fault}.") from fault
-        self._process = process
-        try:
-            assert process.stdout is not None
-            async with asyncio.timeout(START_S):
-                await process.stdout.readexactly(1)
-        except (TimeoutError, asyncio.IncompleteReadError):
-            await self._end()
-            raise Unavailable("The tokenizer process did not start: try again.") from None
-        except BaseException:
-            await self._end()
-            raise
-        return process
-
-    async def _end(self, *, grace_s: float = 0.0) -> int:
-        """Kills the process unless it ends in time; returns its exit code."""
-        process, self._process = self._process, None
-        if process is None:
-            return 0
-        try:
-            async with asyncio.timeout(grace_s):
-                return await process.wait()
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                process.kill()
-            return await process.wait()
-
-    def _explain(self, code: int) -> str:
-        if code == -signal.SIGPROF:
-            return f"Splitting the source into tokens needs over {self._cpu_s:g} s of CPU time."
-        if code == OUT_OF_MEMORY:
-            memory_mb = self._memory_bytes // MIB
-            return f"Splitting the source into tokens needs over {memory_mb} MB of memory."
-        if code == TOO_MANY_TOKENS:
-            return f"The source has more than {self._most_tokens} tokens."
-        return f"The tokenizer process failed (exit code {code})."
-
-
-async def exchange(process: Process, request: object) -> bytes:
-    assert process.stdin is not None
-    assert process.stdout is not None
-    content = json.dumps(request).encode()
-    process.stdin.write(FRAME.pack(len(content)) + content)
-    await process.stdin.drain()
-    (length,) = FRAME.unpack(await process.stdout.readexactly(FRAME.size))
-    return await process.stdout.readexactly(length)
-
-
-def rebuild(source: str, answer: bytes) -> list[Token]:
-    tokens = []
-    offset = 0
-    for kind, length in zip(*json.loads(answer), strict=True):
-        tokens.append(Token(KINDS[kind], source[offset : offset + length], offset))
-        offset += length
-    return tokens

@@ -5,14 +5,17 @@ import os
 from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
+from deemster.sandbox.activity import read_activity
 from deemster.sandbox.command import STANDARD_PROFILES, Command, Layers, Profile, View
 from deemster.sandbox.failed_start import is_fault_of_program, report_failed_start
+from deemster.sandbox.hang import PairMember
 from deemster.sandbox.live_run import Pipes, StreamedRun
-from deemster.sandbox.pair import CancelRule, Pair, PairMember, PairRun, RecordSide
+from deemster.sandbox.pair import CancelRule, Pair, PairRun, RecordSide
 from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.root import system_view
@@ -172,6 +175,7 @@ class Boxes:
         companion: Command,
         *,
         wall_s: float,
+        margin_s: float = 0.0,
         cancel_program_if: CancelRule,
         stage: Stage | None = None,
         collect: Collect | None = None,
@@ -185,11 +189,12 @@ class Boxes:
         """Runs two commands at once; each one's stdout is the other's stdin.
 
         When the companion ends first, `cancel_program_if` decides from its report whether the
-        program is cancelled or runs on. `wall_s` limits the whole pair. `stage` and `collect`
-        belong to the companion. With `drain_unread` the companion can keep writing after the
-        program has ended; with `hold_output` it reads end of file only then, even if the
-        program closes its stdout before. `record` gets what each side writes, which delays
-        both. Raises what `run` raises, and ends both.
+        program is cancelled or runs on. `wall_s` limits the pair; a companion may go on for
+        `margin_s` more if the program has ended. `stage` and `collect` belong to the
+        companion. With `drain_unread` the companion can keep writing after the program has
+        ended; with `hold_output` it reads end of file only then, even if the program closes
+        its stdout before. `record` gets what each side writes, which delays both. Raises what
+        `run` raises, and ends both.
         """
         if self.slot_count < 2:
             raise Refused("A pair needs two boxes; this pool has one.")
@@ -217,10 +222,12 @@ class Boxes:
                 async with asyncio.TaskGroup() as group:
                     run_program = self._run_in(slots[0], program, program_io)
                     run_companion = self._run_in(slots[1], companion, companion_io)
-                    one = PairMember(group.create_task(run_program), slots[0].cancel)
-                    two = PairMember(group.create_task(run_companion), slots[1].cancel)
-                    blame = await pair.supervise(one, two, wall_s, cancel_program_if)
-            return pair.conclude(one.task.result(), two.task.result(), blame)
+                    one = pair_member(slots[0], group.create_task(run_program))
+                    two = pair_member(slots[1], group.create_task(run_companion))
+                    hang = await pair.supervise(
+                        one, two, cancel_program_if, wall_s=wall_s, margin_s=margin_s
+                    )
+            return pair.conclude(one.task.result(), two.task.result(), hang)
         except BaseExceptionGroup as group_error:
             raise group_error.exceptions[0] from None
         finally:
@@ -253,7 +260,7 @@ class Boxes:
         self, slot: Slot, command: Command, io: RunIO, closing: ExitStack
     ) -> tuple[SlotRequest, Mounts]:
         """Returns the request for the slot, and the mounts that the slot has afterwards."""
-        flags = wire.RequestFlag(0)
+        flags = 0
         if io.stage is not None:
             flags |= wire.RequestFlag.STAGE
         if io.collect is not None:
@@ -264,6 +271,8 @@ class Boxes:
             flags |= wire.RequestFlag.TERMINAL
         if command.address_space:
             flags |= wire.RequestFlag.ADDRESS_SPACE
+        if command.warm:
+            flags |= wire.RequestFlag.WARM
         present = slot.mounts or Mounts()
         code = await self._plan_mount(command.code, present.code, CODE, closing)
         data = await self._plan_mount(command.data, present.data, DATA, closing)
@@ -288,8 +297,8 @@ class Boxes:
         closing: ExitStack,
     ) -> "MountPlan":
         if directory is None:
-            return MountPlan(wire.RequestFlag(0), None)  # init unmounts what is there
-        if identify(directory) == present:
+            return MountPlan(0, None)  # init unmounts what is there
+        if present is not None and identify(directory) == present:
             return MountPlan(point.keep, present)
         mount = await self._pool.attach(directory, point.instruction)
         closing.callback(os.close, mount)
@@ -318,6 +327,10 @@ class Boxes:
         return index
 
 
+def pair_member(slot: Slot, run: asyncio.Task[Report]) -> PairMember:
+    return PairMember(run, slot.cancel, partial(read_activity, slot.spawner_pid))
+
+
 @dataclass(frozen=True, slots=True)
 class MountPoint:
     """/code or /data: the flags and the instruction that the runner knows for it."""
@@ -337,7 +350,7 @@ DATA = MountPoint(
 class MountPlan:
     """What the request says about one mount point, with a new mount if one is needed."""
 
-    flag: wire.RequestFlag
+    flag: int
     directory: DirectoryId | None
     descriptors: tuple[int, ...] = ()
 

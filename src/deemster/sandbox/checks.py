@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deemster.domain.limits import MIB, Limits
@@ -13,7 +13,8 @@ from deemster.sandbox.command import Command, Layers
 from deemster.sandbox.runner import PACKAGED_RUNNER, SandboxFault
 
 OLDEST_KERNEL = (5, 14)
-CGROUP_ROOT = Path("/sys/fs/cgroup")
+PATIENT = Limits(cpu_ms=60_000, wall_ms=120_000)
+"""A slow or busy machine must not look like one without a layer."""
 
 ALLOW_NAMESPACES = (
     "Allow users to create user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
@@ -105,7 +106,7 @@ def check_privileges() -> Check:
 async def check_layers(name: str, layers: Layers, runner: Path | None) -> Check:
     try:
         async with Boxes.open(layers=layers, runner=runner) as boxes:
-            report = await boxes.run(Command(("/bin/true",)))
+            report = await boxes.run(Command(("/bin/true",), limits=PATIENT))
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = report.status is RunStatus.OK
@@ -116,8 +117,7 @@ async def check_seccomp(runner: Path | None) -> Check:
     name = "seccomp filter"
     try:
         async with Boxes.open(layers=Layers.SECCOMP, runner=runner) as boxes:
-            command = Command(("/bin/sync",))
-            report = await boxes.run(command)
+            report = await boxes.run(Command(("/bin/sync",), limits=PATIENT))
     except SandboxFault as fault:
         return Check(name, ok=False, detail=str(fault), mend=suggest_fix(str(fault)))
     ok = (report.status, report.syscall) == (RunStatus.FORBIDDEN_SYSCALL, "sync")
@@ -133,7 +133,9 @@ async def check_seccomp(runner: Path | None) -> Check:
 async def check_cgroup(runner: Path | None) -> Check:
     """Checks that the kernel enforces a memory limit, not only that it can be set."""
     name = "cgroups: memory, processes, CPU time"
-    limits = Limits(memory_bytes=16 * MIB, scratch_bytes=64 * MIB, file_bytes=64 * MIB)
+    limits = replace(
+        PATIENT, memory_bytes=16 * MIB, scratch_bytes=64 * MIB, file_bytes=64 * MIB
+    )
     fill = ("/bin/dd", "if=/dev/zero", "of=/work/fill", "bs=1M", "count=64")
     try:
         async with Boxes.open(layers=Layers.CGROUP, runner=runner) as boxes:

@@ -62,9 +62,15 @@ class View:
     """Directories inside of binds that are empty in the box."""
     stamps: tuple[tuple[int, int, int], ...] = ()
     """Size, time and inode of each bound file: if one is replaced, the view is another."""
+    _packed: list[bytes] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def pack(self) -> bytes:
-        """The view in the format of the runner."""
+        """The view in the format of the runner. The key of each compilation contains it."""
+        if not self._packed:
+            self._packed.append(self._pack())
+        return self._packed[0]
+
+    def _pack(self) -> bytes:
         entries = [
             *(("bind", str(bind.source), bind.target) for bind in self.binds),
             *(("hide", path, path) for path in self.hidden),
@@ -133,3 +139,5 @@ class Command:
     """A host directory to mount read-only at /data, where nothing can be executed."""
     address_space: bool = False
     """Also limit the address space; not for runtimes that reserve more than they use."""
+    warm: bool = False
+    """It is an interpreter: the run may get a copy of one that has already started."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final, Self
 
@@ -63,17 +63,13 @@ class Lanes:
             ]
             yield cls(lanes)
 
-    @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[Boxes]:
+    def acquire(self) -> AbstractAsyncContextManager[Boxes]:
         """Waits for a free lane."""
-        async with self._acquire(1) as boxes:
-            yield boxes
+        return self._acquire(1)
 
-    @asynccontextmanager
-    async def exclusive(self) -> AsyncIterator[Boxes]:
+    def exclusive(self) -> AbstractAsyncContextManager[Boxes]:
         """Waits for a lane and keeps all others idle, for a measurement without neighbours."""
-        async with self._acquire(self.count) as boxes:
-            yield boxes
+        return self._acquire(self.count)
 
     @asynccontextmanager
     async def _acquire(self, count: int) -> AsyncIterator[Boxes]:

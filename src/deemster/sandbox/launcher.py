@@ -65,7 +65,7 @@ BOX_UIDS: Final = range(1_900_000_000, 1 << 31)
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class LauncherPolicy:
     """What was fixed when the launcher was started, by root."""
 
     executable: Path
@@ -125,7 +125,7 @@ class Running:
 
 
 class Launcher:
-    def __init__(self, policy: Policy, requests: socket.socket) -> None:
+    def __init__(self, policy: LauncherPolicy, requests: socket.socket) -> None:
         self._policy = policy
         self._requests = requests
         self._running: list[Running] = []
@@ -241,7 +241,7 @@ class Launcher:
             running.channel = None
 
 
-def keep_serving(policy: Policy, requests: socket.socket) -> None:
+def keep_serving(policy: LauncherPolicy, requests: socket.socket) -> None:
     """Serves in a child process, and starts another one if that is killed.
 
     The runners of a killed one become children of this process, which ends them: nobody could
@@ -280,7 +280,7 @@ def check_terminal(descriptor: int, owner: int) -> None:
 def main() -> None:
     """Arguments: the descriptor of the socket, and the policy as JSON."""
     given = json.loads(sys.argv[2])
-    policy = Policy(
+    policy = LauncherPolicy(
         Path(given["executable"]),
         given["layers"],
         tuple(map(Path, given["below"])),

@@ -21,7 +21,7 @@ class OutputName(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class OutputChunk:
+class LiveChunk:
     stream: OutputName
     data: bytes
 
@@ -47,7 +47,7 @@ class LiveRun:
         """Runs the program beside the block, and ends it when the block is left."""
         try:
             async with asyncio.TaskGroup() as group:
-                running = group.create_task(self._keep_report(run))
+                running = group.create_task(self._keep_report(run, streams))
                 try:
                     yield
                     self.cancel()
@@ -62,12 +62,16 @@ class LiveRun:
             for stream in streams:
                 stream.close()  # the run may not have come as far as this
 
-    async def _keep_report(self, run: Callable[[], Awaitable[Report]]) -> None:
+    async def _keep_report(
+        self, run: Callable[[], Awaitable[Report]], streams: Sequence[Closable]
+    ) -> None:
         try:
             self._report.set_result(await run())
         except Exception as error:  # noqa: BLE001 - whoever asks for the report gets it
             self._report.set_exception(error)
             self._report.exception()  # marks it as retrieved: nobody may ask
+            for stream in streams:
+                stream.close()  # the slot never got them, and somebody may wait for output
 
     @property
     def ended(self) -> bool:
@@ -130,13 +134,13 @@ class StreamedRun(LiveRun):
         super().__init__(slot)
         self._pipes = pipes
 
-    async def read(self) -> OutputChunk | None:
+    async def read(self) -> LiveChunk | None:
         """Waits for the next chunk of stdout or stderr; returns None at the end of both."""
         taken = await take_first((self._pipes.stdout, self._pipes.stderr))
         if taken is None:
             return None
         index, data = taken
-        return OutputChunk(OutputName.STDERR if index else OutputName.STDOUT, data)
+        return LiveChunk(OutputName.STDERR if index else OutputName.STDOUT, data)
 
     async def write(self, data: bytes) -> None:
         """Waits until the program has space for the data; drops it if nobody can read it."""

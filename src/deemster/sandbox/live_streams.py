@@ -53,21 +53,30 @@ class LiveOutput:
         try:
             # A terminal gives at most 4 KiB at a time.
             while len(chunk) < CHUNK_BYTES and not self.ended:
-                data = os.read(self.reader, CHUNK_BYTES - len(chunk))
+                data = self._read(CHUNK_BYTES - len(chunk))
                 self.ended = not data
                 chunk += data
         except BlockingIOError:
             pass
-        except OSError as error:
-            if error.errno != errno.EIO:  # nobody has the other side of the terminal open
-                raise
-            self.ended = True
         if len(chunk) > self._left_bytes:
             del chunk[self._left_bytes :]
             self.truncated = self.ended = True
             self._on_overflow()
         self._left_bytes -= len(chunk)
         return bytes(chunk)
+
+    def _read(self, most_bytes: int) -> bytes:
+        """Returns b"" at the end."""
+        for _ in range(2):
+            try:
+                return os.read(self.reader, most_bytes)
+            except OSError as error:
+                # The other side of the terminal is closed. The kernel moves output in the
+                # background, and looks for output before it looks for the end: the last output
+                # may have come in between, and a second read waits for it.
+                if error.errno != errno.EIO:
+                    raise
+        return b""
 
     def notify(self, waiting: asyncio.Future[None]) -> None:
         """Resolves the future as soon as `take` has something to return, or at the end."""
@@ -172,13 +181,17 @@ class LiveInput:
     async def end(self) -> None:
         """Closes the input after everything that was written before."""
         async with self._turn:
-            self.close()
+            self._close_writer()  # the program may not have got the reading end yet
 
     def close(self) -> None:
+        self._close_writer()
+        if self.child_fd >= 0:
+            os.close(self.child_fd)
+            self.child_fd = -1
+
+    def _close_writer(self) -> None:
         if self.writer >= 0:
             self._loop.remove_writer(self.writer)
-        for fd in (self.writer, self.child_fd):
-            if fd >= 0:
-                os.close(fd)
-        self.writer = self.child_fd = -1
+            os.close(self.writer)
+            self.writer = -1
         self._wake()

@@ -15,6 +15,7 @@ import secrets
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import pyseccomp
@@ -25,6 +26,7 @@ from deemster.sandbox.system_calls import (
     AF_UNIX,
     ALLOWED_ARGUMENTS,
     BASE,
+    CLOCK_CALLS,
     CLONE_NEW,
     ERRNO,
     FCNTL_LOCKS,
@@ -32,15 +34,22 @@ from deemster.sandbox.system_calls import (
     MADVISE_IGNORED,
     MAP_HUGETLB,
     MFD_HUGETLB,
+    MS_SYNC,
     NEVER,
     NEVER_ERRNO,
+    OPEN_CALLS,
+    OWN_CLOCKS,
     PROFILE_ERRNO,
     RUNNER,
+    TMPFILE,
 )
 
 TOKEN_ARGUMENT: Final = 5
 """The sixth argument: none of the runner's calls uses it, and execve clears it."""
 LOW_32_BITS: Final = 0xFFFFFFFF
+STAND_IN: Final = secrets.randbits(63) | 1 << 62 | 1
+"""Takes the place of the token in filters that are kept; each runner has a token of its own."""
+INSTRUCTION: Final = struct.Struct("=HBBI")
 PROFILE_CALLS: Final = 512
 ALLOW: Final = 0xFFFF
 
@@ -58,9 +67,10 @@ class Policy:
 def build_policy(profiles: Sequence[Profile]) -> Policy:
     token = secrets.randbits(63) | 1
     head = struct.pack("=QQ", token, pyseccomp.system_arch())
+    extra = frozenset[str]().union(*(profile.allow for profile in profiles))
     return Policy(
-        deny_filter=head + _build_deny_filter(profiles, token),
-        notify_filter=head + _build_notify_filter(token),
+        deny_filter=head + _with_token(_build_deny_filter(extra), token),
+        notify_filter=head + _with_token(_build_notify_filter(), token),
         profiles=tuple(_build_profile(profile) for profile in profiles),
         index={profile.name: at for at, profile in enumerate(profiles)},
     )
@@ -88,12 +98,15 @@ def _architecture(arch: int) -> str:
     return names.get(arch, hex(arch))
 
 
-def _build_deny_filter(profiles: Sequence[Profile], token: int) -> bytes:
+@cache
+def _build_deny_filter(extra: frozenset[str]) -> bytes:
+    """With `STAND_IN` as the token. `extra` are the calls that some profile allows."""
+    token = STAND_IN
     kill, allow = pyseccomp.KILL_PROCESS, pyseccomp.ALLOW
     # The default ranks below a notification, so that init still learns of the call.
     policy = _new_filter(pyseccomp.TRACE(0), foreign_abi=kill)  # without a tracer: ENOSYS
-    extra = frozenset[str]().union(*(profile.allow for profile in profiles))
     known = BASE | IGNORED | ERRNO.keys() | PROFILE_ERRNO.keys() | RUNNER | extra
+    known |= OPEN_CALLS.keys() | {"msync"}
     by_argument = {"clone3", "clone", "socketpair", "sendto"}
     for name in sorted((known | {"execveat", "seccomp"}) - NEVER - by_argument):
         _add(policy, allow, name)
@@ -122,6 +135,17 @@ _NO_CLONE3: Final = ("clone3", _errno("ENOSYS"))
 """A filter can't read the flags of clone3, which are in memory; libc falls back to clone."""
 
 
+def _with_token(template: bytes, token: int) -> bytes:
+    """A filter takes libseccomp milliseconds, so each is built once for all runners. A filter
+    compares the halves of an argument with constants.
+    """
+    halves = {STAND_IN >> 32: token >> 32, STAND_IN & LOW_32_BITS: token & LOW_32_BITS}
+    return b"".join(
+        INSTRUCTION.pack(code, *jumps, halves.get(constant, constant))
+        for code, *jumps, constant in INSTRUCTION.iter_unpack(template)
+    )
+
+
 def _new_filter(default: int, *, foreign_abi: int | None = None) -> pyseccomp.SyscallFilter:
     policy = pyseccomp.SyscallFilter(default)
     policy.set_attr(pyseccomp.Attr.ACT_BADARCH, default if foreign_abi is None else foreign_abi)
@@ -129,7 +153,10 @@ def _new_filter(default: int, *, foreign_abi: int | None = None) -> pyseccomp.Sy
     return policy
 
 
-def _build_notify_filter(token: int) -> bytes:
+@cache
+def _build_notify_filter() -> bytes:
+    """With `STAND_IN` as the token."""
+    token = STAND_IN
     policy = _new_filter(pyseccomp.NOTIFY)
     allow = pyseccomp.ALLOW
     for name in sorted(BASE):
@@ -143,14 +170,37 @@ def _build_notify_filter(token: int) -> bytes:
     _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
     _add(policy, allow, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, MAP_HUGETLB, 0))
     _add(policy, allow, "memfd_create", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, MFD_HUGETLB, 0))
+    # Only PRIO_PROCESS and 0, the caller itself: without root its init has the same uid.
+    _add(policy, allow, "setpriority", _low(0, 0), _low(1, 0))
+    for name, argument in OPEN_CALLS.items():
+        _add_by_flag(policy, name, argument, TMPFILE, _errno("EOPNOTSUPP"))
+    _add_by_flag(policy, "msync", 2, MS_SYNC, pyseccomp.ERRNO(0))
+    _add_by_argument(policy)
+    return _export(policy)
+
+
+def _add_by_argument(policy: pyseccomp.SyscallFilter) -> None:
+    """Adds the calls whose answer depends on the value of one argument."""
     for name, argument, values in ALLOWED_ARGUMENTS:
         for value in values:
-            _add(policy, allow, name, _low(argument, value))
+            _add(policy, pyseccomp.ALLOW, name, _low(argument, value))
+    for name in CLOCK_CALLS:
+        for mask, value in OWN_CLOCKS:
+            clock = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, mask, value)
+            _add(policy, pyseccomp.ALLOW, name, clock)
     for command in FCNTL_LOCKS:
         _add(policy, _errno("ENOLCK"), "fcntl", _low(1, command))
     for advice in MADVISE_IGNORED:
         _add(policy, pyseccomp.ERRNO(0), "madvise", _low(2, advice))
-    return _export(policy)
+
+
+def _add_by_flag(
+    policy: pyseccomp.SyscallFilter, name: str, argument: int, flag: int, answer: int
+) -> None:
+    """Allows a call without the flag, and gives this answer to one with it."""
+    without = pyseccomp.Arg(argument, pyseccomp.MASKED_EQ, flag, 0)
+    _add(policy, pyseccomp.ALLOW, name, without)
+    _add(policy, answer, name, pyseccomp.Arg(argument, pyseccomp.MASKED_EQ, flag, flag))
 
 
 def _low(argument: int, value: int) -> pyseccomp.Arg:
@@ -173,7 +223,7 @@ def _build_profile(profile: Profile) -> bytes:
 
 
 def _number(profile: Profile, name: str) -> int:
-    number = int(pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name))
+    number = _native_number(name)
     if not 0 <= number < PROFILE_CALLS:
         raise Refused(f"Profile {profile.name!r} names the unknown system call {name!r}.")
     if name in BASE:
@@ -185,6 +235,11 @@ def _number(profile: Profile, name: str) -> int:
             f"Profile {profile.name!r} names the call {name!r}, which no program may make."
         )
     return number
+
+
+@cache
+def _native_number(name: str) -> int:
+    return int(pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name))
 
 
 def _add(policy: pyseccomp.SyscallFilter, action: int, name: str, *args: pyseccomp.Arg) -> None:

@@ -83,7 +83,7 @@ class FairQueue(Generic[T]):
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 150.0
 START_TRIES = 3
 MAX_VIEWS = 256
 """The runner accepts no more."""
@@ -162,10 +162,10 @@ class Pool:
         upgraded. Waits until all runs have ended.
         """
         wanted = list(views)
-        while any(view not in self.config.views for view in wanted):
+        while any(self._find_view(view) is None for view in wanted):
             slots = await self.acquire([Mounts()] * self.config.slots)
             # Another call may have provided them meanwhile.
-            if added := [view for view in wanted if view not in self.config.views]:
+            if added := [view for view in wanted if self._find_view(view) is None]:
                 first, *others = self.config.views
                 kept = others[-MAX_VIEWS + len(added) + 1 :]
                 self.config = replace(self.config, views=(first, *kept, *added))
@@ -177,15 +177,24 @@ class Pool:
                 self.release(slot)
 
     def view_index(self, view: View | None) -> int:
-        return 0 if view is None else self.config.views.index(view)
+        index = 0 if view is None else self._find_view(view)
+        assert index is not None
+        return index
+
+    def _find_view(self, view: View) -> int | None:
+        views = self.config.views
+        for index, known in enumerate(views):
+            if known is view:  # to compare two of them takes longer
+                return index
+        return views.index(view) if view in views else None
 
     async def attach(self, directory: Path, instruction: wire.Instruction) -> int:
         return await self.runner.attach(directory, instruction)
 
     # -- slots --
 
-    def _add_slot(self, number: int, uid: int, channel: socket.socket) -> None:
-        slot = Slot(number, uid, channel, self._offer, self._remove_slot)
+    def _add_slot(self, event: wire.RunnerEvent, channel: socket.socket) -> None:
+        slot = Slot(event, channel, self._offer, self._remove_slot)
         self._slots.add(slot)
         if self._first_slot is not None and not self._first_slot.done():
             self._first_slot.set_result(None)

@@ -1,8 +1,9 @@
-"""Decides which files of the host the views of boxes show."""
+"""Decides which files of the host a program in a box can see."""
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -39,19 +40,58 @@ def system_view() -> View:
     return View(tuple(Bind(Path(path), path) for path in paths if Path(path).exists()))
 
 
+@dataclass(frozen=True, slots=True)
+class TracedPath:
+    target: Path | None
+    """Where the links lead; None if a box must not show it, or if nothing is there."""
+    links: dict[str, str]
+    """Text of each link on the way, by the path of the link."""
+
+
 class FileNeeds:
-    """Reads the libraries and interpreters that files need, each file only once."""
+    """Reads links, and the libraries and interpreters that files need, each only once."""
 
     def __init__(self) -> None:
+        self.views: dict[tuple[object, ...], View] = {}
+        """The views that were made: several languages have the same compiler."""
+        self._traced: dict[Path, TracedPath] = {}
         self._found: dict[Path, tuple[Path, ...]] = {}
+
+    def trace(self, path: Path) -> TracedPath:
+        found = self._traced.get(path)
+        if found is None:
+            found = self._traced[path] = _trace(path)
+        return found
 
     def of(self, path: Path) -> tuple[Path, ...]:
         """What a file needs, or all files in a directory."""
         found = self._found.get(path)
         if found is None:
+            # A directory may contain scripts that nobody starts.
+            scripts = () if path.is_dir() else script_interpreter(path)
             needs = (need for file in _loadable_files(path) for need in needs_of(file))
-            found = self._found[path] = tuple(dict.fromkeys(needs))
+            found = self._found[path] = tuple(dict.fromkeys((*scripts, *needs)))
         return found
+
+
+def _trace(path: Path) -> TracedPath:
+    links = {}
+    at, names = Path("/"), list(reversed(path.parts[1:]))
+    while names:
+        name = names.pop()
+        if name == "..":
+            at = at.parent
+            continue
+        at /= name
+        if not at.is_symlink():
+            continue
+        target = str(at.readlink())
+        if at.parent != Path("/"):  # those in the root are in every box
+            links[str(at)] = target
+        at = Path("/") if target.startswith("/") else at.parent
+        names += reversed(Path(target).parts[1 if target.startswith("/") else 0 :])
+    is_shown = at.exists() and at.parts[1:2] and at.parts[1] not in OWN
+    return TracedPath(at if is_shown else None, links)
 
 
 def make_view(
@@ -66,8 +106,18 @@ def make_view(
     exist, are empty in a box. Reads many files, so use a thread; views that are made at the
     same time can share `needs`.
     """
-    mounts = tuple(mounts)
-    files = _Files(needs or FileNeeds())
+    needs = needs or FileNeeds()
+    shown, mounts, hidden = frozenset(paths), tuple(mounts), frozenset(hidden)
+    key = (shown, mounts, hidden)
+    if key not in needs.views:
+        needs.views[key] = _make_view(shown, mounts, hidden, needs)
+    return needs.views[key]
+
+
+def _make_view(
+    paths: Iterable[str], mounts: Sequence[Bind], hidden: Iterable[str], needs: FileNeeds
+) -> View:
+    files = _Files(needs)
     for path in (*DATA_PATHS, *paths):
         files.add(Path(path))
     for bind in mounts:
@@ -99,28 +149,13 @@ class _Files:
         if path in self._added:
             return
         self._added.add(path)
-        at, names = Path("/"), list(reversed(path.parts[1:]))
-        while names:
-            name = names.pop()
-            if name == "..":
-                at = at.parent
-                continue
-            at /= name
-            if not at.is_symlink():
-                continue
-            target = str(at.readlink())
-            if at.parent != Path("/"):  # those in the root are in every box
-                self._links[str(at)] = target
-            at = Path("/") if target.startswith("/") else at.parent
-            names += reversed(Path(target).parts[1 if target.startswith("/") else 0 :])
-        if at not in self._paths and at.exists() and at.parts[1:2] and at.parts[1] not in OWN:
-            self._paths.add(at)
-            self.add_needs(at)
+        traced = self._needs.trace(path)
+        self._links |= traced.links
+        if traced.target is not None and traced.target not in self._paths:
+            self._paths.add(traced.target)
+            self.add_needs(traced.target)
 
     def add_needs(self, path: Path) -> None:
-        if not path.is_dir():  # a directory may contain scripts that nobody starts
-            for interpreter in script_interpreter(path):
-                self.add(interpreter)
         for need in self._needs.of(path):
             self._add_need(need)
 
@@ -137,16 +172,19 @@ class _Files:
 
     def pruned(self) -> tuple[list[Path], tuple[tuple[str, str], ...]]:
         """Leaves out what is in a directory that is shown itself."""
-        binds = [path for path in sorted(self._paths) if not self._is_inside(path)]
+        shown = {str(path) for path in self._paths}
+        binds = [path for path in sorted(self._paths) if not _is_inside(str(path), shown)]
         links = sorted(
-            (text, path)
-            for path, text in self._links.items()
-            if not self._is_inside(Path(path))
+            (text, path) for path, text in self._links.items() if not _is_inside(path, shown)
         )
         return binds, tuple(links)
 
-    def _is_inside(self, path: Path) -> bool:
-        return any(parent in self._paths for parent in path.parents)
+
+def _is_inside(path: str, shown: Collection[str]) -> bool:
+    while path := path.rpartition("/")[0]:
+        if path in shown:
+            return True
+    return False
 
 
 @cache

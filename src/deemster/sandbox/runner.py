@@ -68,14 +68,14 @@ class RunnerConfig:
 class Runner:
     """One process.
 
-    `on_slot` gets the number, the uid of programs and the channel of each slot; `on_end` is
-    called when the process has ended.
+    `on_slot` gets the event and the channel of each new slot; `on_end` is called when the
+    process has ended.
     """
 
     def __init__(
         self,
         config: RunnerConfig,
-        on_slot: Callable[[int, int, socket.socket], None],
+        on_slot: Callable[[wire.RunnerEvent, socket.socket], None],
         on_end: Callable[[], None],
     ) -> None:
         self._config = config
@@ -122,7 +122,7 @@ class Runner:
         event = wire.unpack_event(packet)
         match event.event:
             case wire.Event.SLOT:
-                self._on_slot(event.slot, event.uid, socket.socket(fileno=fds[0]))
+                self._on_slot(event, socket.socket(fileno=fds[0]))
             case wire.Event.ATTACHED:
                 self._answer_attach(fds[0])
             case wire.Event.REFUSED:

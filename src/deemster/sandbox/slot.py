@@ -7,7 +7,6 @@ import socket
 import termios
 from array import array
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 from deemster.sandbox import wire
@@ -16,14 +15,20 @@ from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.staging import Scratch, Stage
 from deemster.sandbox.streams import (
     DirectStream,
+    OutputPipe,
     Sink,
     Source,
+    Stream,
     open_input,
     open_output,
 )
 
 GRACE_S = 30.0
 """How long after its wall limit a run's report may take before the slot is given up."""
+
+READ_AFTER_S = 0.004
+"""Output is read after this time, or else when the program has ended: a pipe holds 64 KiB, and
+a short run needs no other turn of the event loop than that of its report."""
 
 MAX_UNREAD_BYTES = 32 * 1024
 """With more in the channel, signals are dropped: a later instruction to cancel must fit."""
@@ -33,6 +38,8 @@ DirectoryId = tuple[int, int]
 
 Collect = Callable[[int], object]
 """Reads files from the scratch directory, given as a descriptor, before it is wiped."""
+
+Outputs = tuple[DirectStream | LiveOutput | OutputPipe, ...]
 
 RawAndScratch = tuple[wire.RawReport, int]
 """A report, and a descriptor of the scratch directory that came with it, or -1."""
@@ -88,16 +95,16 @@ class Slot:
 
     def __init__(
         self,
-        number: int,
-        uid: int,
+        event: wire.RunnerEvent,
         channel: socket.socket,
         on_free: Callable[["Slot"], None],
         on_close: Callable[["Slot"], None],
     ) -> None:
         channel.setblocking(False)
-        self.number = number
-        self.uid = uid
+        self.number = event.slot
+        self.uid = event.uid
         """Of its programs, outside their box."""
+        self.spawner_pid = event.pid
         self.channel = channel
         self.mounts: Mounts | None = Mounts()
         """None while a run may have changed them."""
@@ -108,6 +115,7 @@ class Slot:
         self._report: asyncio.Future[RawAndScratch] | None = None
         self._stageable: asyncio.Future[None] | None = None
         """Done when a run's scratch can be filled; only while the run waits for that."""
+        self._timer: asyncio.TimerHandle | None = None
         self._abandoned = False
         self._collecting = False
         self._collecting_abandoned = False
@@ -117,41 +125,46 @@ class Slot:
 
     async def run(self, request: SlotRequest, io: RunIO) -> SlotResult:
         """Runs one program to its end; a cancelled caller returns at once and ends it."""
-        with ExitStack() as closing:
-            stdin = open_input(io.stdin)
-            closing.callback(stdin.close)
-            out = open_output(io.stdout, request.output_bytes, self.cancel)
-            closing.callback(out.close)
-            err = open_output(io.stderr, request.output_bytes, self.cancel)
-            closing.callback(err.close)
+        streams: list[Stream] = []
+        try:
+            streams.append(stdin := open_input(io.stdin))
+            streams.append(out := open_output(io.stdout, request.output_bytes, self.cancel))
+            streams.append(err := open_output(io.stderr, request.output_bytes, self.cancel))
             if io.before_start is not None and io.stage is None:
                 await io.before_start()
             fds = [stdin.child_fd, out.child_fd, err.child_fd, *request.mounts]
-            staging = None
-            if io.stage is not None:
-                staging, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-                closing.callback(theirs.close)
-                fds.append(theirs.fileno())
-            try:
-                report = self._send_request(request.packet, fds)
-            except SandboxFault:
-                if staging is not None:
-                    staging.close()
-                raise
-            for stream in (stdin, out, err):
+            report, staging = self._send_request(request.packet, fds, staged=bool(io.stage))
+            for stream in streams:
                 stream.start(self._loop)
             if io.stage is not None and staging is not None:
-                theirs.close()  # so that the end of the slot is noticed
                 await self._stage_and_start(io, io.stage, staging, report)
             if io.on_start is not None:
                 io.on_start()
-            raw, scratch = await self._await_report(report, request.wall_s + GRACE_S)
+            outputs = (out, err)
+            raw, scratch = await self._await_report(report, request.wall_s + GRACE_S, outputs)
             if scratch >= 0:
                 failed = raw.end is wire.End.FAULT
                 await self._collect(None if failed else io.collect, scratch)
             return SlotResult(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
+        finally:
+            for stream in streams:
+                stream.close()
 
-    def _send_request(self, packet: bytes, fds: list[int]) -> asyncio.Future[RawAndScratch]:
+    def _send_request(
+        self, packet: bytes, fds: list[int], *, staged: bool
+    ) -> tuple[asyncio.Future[RawAndScratch], socket.socket | None]:
+        """Returns the future report and, if files are to be staged, the socket for that."""
+        if not staged:
+            return self._send_run(packet, fds), None
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:  # closed here, so that the end of the slot is noticed
+            try:
+                return self._send_run(packet, [*fds, theirs.fileno()]), ours
+            except SandboxFault:
+                ours.close()
+                raise
+
+    def _send_run(self, packet: bytes, fds: list[int]) -> asyncio.Future[RawAndScratch]:
         report = self._report = self._loop.create_future()
         try:
             socket.send_fds(self.channel, [packet], fds)
@@ -224,26 +237,43 @@ class Slot:
     # -- after the program has ended --
 
     async def _await_report(
-        self, report: asyncio.Future[RawAndScratch], timeout_s: float
+        self, report: asyncio.Future[RawAndScratch], timeout_s: float, outputs: Outputs
     ) -> RawAndScratch:
+        self._timer = self._loop.call_later(
+            READ_AFTER_S, self._follow, report, timeout_s, outputs
+        )
         try:
-            await asyncio.wait([report], timeout=timeout_s)
+            return await report
         except asyncio.CancelledError:
             self._abandon(report)
             raise
+        finally:
+            self._timer.cancel()
+
+    def _follow(
+        self, report: asyncio.Future[RawAndScratch], timeout_s: float, outputs: Outputs
+    ) -> None:
+        """Called if the run is not a short one."""
+        self._timer = self._loop.call_later(timeout_s, self._expire, report)
+        for output in outputs:
+            if isinstance(output, OutputPipe):
+                output.follow(self._loop)
+
+    def _expire(self, report: asyncio.Future[RawAndScratch]) -> None:
         if not report.done():
-            raise self._give_up()
-        return report.result()
+            report.set_exception(self._give_up())
 
     def _abandon(self, report: asyncio.Future[RawAndScratch]) -> None:
-        if report.done():  # it arrived together with the cancellation
+        if self._report is not report:  # it arrived together with the cancellation
             self._discard_report(report)
         else:
             self._abandoned = True
             self.cancel()
 
     def _discard_report(self, report: asyncio.Future[RawAndScratch]) -> None:
-        if report.exception() is None and report.result()[1] >= 0:
+        if report.cancelled() or report.exception() is not None:
+            return
+        if report.result()[1] >= 0:
             self._release_scratch(report.result()[1])
 
     def _give_up(self) -> SandboxFault:
@@ -302,17 +332,17 @@ class Slot:
     def receive(self) -> None:
         """Handles one message from the slot."""
         try:
-            packet, fds, _, _ = socket.recv_fds(self.channel, wire.REPORT.size, 1)
+            packet, ancillary, _, _ = self.channel.recvmsg(wire.REPORT.size, ONE_DESCRIPTOR)
         except BlockingIOError:
             return
         except OSError:
-            packet, fds = b"", []
+            packet, ancillary = b"", []
         if not packet:
             self.close()
         elif len(packet) == wire.INSTRUCTION.size:
             self._receive_note(wire.unpack_note(packet))
         else:
-            self._receive_report(packet, fds[0] if fds else -1)
+            self._receive_report(packet, descriptor_in(ancillary))
 
     def _receive_note(self, note: wire.Note) -> None:
         assert note is wire.Note.STAGE
@@ -330,6 +360,8 @@ class Slot:
             self._on_free(self)
         elif not report.done():
             report.set_result((wire.unpack_report(packet), scratch))
+        elif scratch >= 0:  # the caller has just been cancelled
+            self._release_scratch(scratch)
 
     @property
     def finishing(self) -> bool:
@@ -352,6 +384,17 @@ class Slot:
     @property
     def closed(self) -> bool:
         return self.channel.fileno() < 0
+
+
+ONE_DESCRIPTOR = socket.CMSG_LEN(array("i").itemsize)
+
+
+def descriptor_in(ancillary: list[tuple[int, int, bytes]]) -> int:
+    """The descriptor that came with a message, or -1."""
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            return array("i", data)[0]
+    return -1
 
 
 def _unread_bytes(channel: socket.socket) -> int:

@@ -58,10 +58,13 @@ class OutputPipe:
         self._on_overflow = on_overflow
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Starts to read, and leaves the writing end to the program."""
+    def start(self, _: asyncio.AbstractEventLoop) -> None:
+        """Leaves the writing end to the program."""
         os.close(self.child_fd)
         self.child_fd = -1
+
+    def follow(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Reads from now on what the program writes, which the pipe has kept until now."""
         self._loop = loop
         loop.add_reader(self.reader, self._read_some)
 
@@ -75,7 +78,7 @@ class OutputPipe:
             self._stop_reading()
             return False
         self._accept(chunk)
-        return True
+        return len(chunk) == CHUNK_BYTES
 
     def _accept(self, chunk: bytes) -> None:
         if self._left_bytes:
@@ -118,23 +121,21 @@ def open_output(
 def open_input(
     source: "Source | DirectStream | LiveInput",
 ) -> "DirectStream | LiveInput | InputPump":
-    if isinstance(source, DirectStream | LiveInput):
-        return source
-    if isinstance(source, int):
-        return InputPump(source)
+    if isinstance(source, bytes):
+        if source:
+            return DirectStream(sealed_input(source))
+        return DirectStream(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
     if isinstance(source, SealedInput):
         return DirectStream(source.open())
-    if source:
-        return DirectStream(sealed_input(source))
-    return DirectStream(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    return InputPump(source) if isinstance(source, int) else source
 
 
 def sealed_input(data: bytes) -> int:
     """Returns a descriptor to read `data` from, which no program can change."""
     fd = _new_file()
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+    written = os.pwrite(fd, data, 0)
+    while written < len(data):
+        written += os.pwrite(fd, memoryview(data)[written:], written)
     _seal(fd)
     return fd
 
@@ -209,7 +210,6 @@ def _new_file() -> int:
 
 def _seal(fd: int) -> None:
     os.fchmod(fd, 0o444)
-    os.lseek(fd, 0, os.SEEK_SET)
     fcntl.fcntl(fd, fcntl.F_ADD_SEALS, SEALS)
 
 
@@ -271,3 +271,7 @@ class InputPump:
             if fd >= 0:
                 os.close(fd)
         self.child_fd = self._writer = -1
+
+
+Stream = DirectStream | LiveInput | LiveOutput | InputPump | OutputPipe
+"""An open stream of a run."""

@@ -7,18 +7,17 @@ from typing import Final
 
 BASE: Final = frozenset(
     """
-    access alarm arch_prctl brk capget chdir chmod chown clock_getres clock_gettime
-    clock_nanosleep close close_range copy_file_range creat dup dup2 dup3 epoll_create
-    epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 exit
-    exit_group faccessat faccessat2 fallocate fchdir fchmod fchmodat fchmodat2 fchown
-    fchownat fdatasync fgetxattr flistxattr fork fstat fstatfs fsync ftruncate futex
-    futex_requeue futex_wait futex_waitv futex_wake futimesat get_mempolicy get_robust_list
-    getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups getitimer getpgid
-    getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage
-    getsid gettid gettimeofday getuid getxattr kill lchown lgetxattr link linkat listxattr
-    llistxattr lseek lstat map_shadow_stack membarrier mkdir mkdirat mknod mknodat mlock
-    mlock2 mprotect mremap mseal msync munlock munlockall munmap nanosleep newfstatat open
-    openat openat2 pause pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free
+    access alarm arch_prctl brk capget chdir chmod chown clock_getres close close_range
+    copy_file_range creat dup dup2 dup3 epoll_create epoll_create1 epoll_ctl epoll_pwait
+    epoll_pwait2 epoll_wait eventfd eventfd2 exit exit_group faccessat faccessat2 fallocate
+    fchdir fchmod fchmodat fchmodat2 fchown fchownat fgetxattr flistxattr fork fstat fstatfs
+    ftruncate futex futex_requeue futex_wait futex_waitv futex_wake futimesat get_mempolicy
+    get_robust_list getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups
+    getitimer getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid
+    getrlimit getrusage getsid gettid gettimeofday getuid getxattr kill lchown lgetxattr
+    link linkat listxattr llistxattr lseek lstat map_shadow_stack membarrier mkdir mkdirat
+    mknod mknodat mlock mlock2 mprotect mremap mseal munlock munlockall munmap nanosleep
+    newfstatat pause pidfd_open pidfd_send_signal pipe pipe2 pkey_alloc pkey_free
     pkey_mprotect poll ppoll pread64 preadv pselect6 pwrite64 pwritev read readlink
     readlinkat readv rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction
     rt_sigpending rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait
@@ -26,16 +25,18 @@ BASE: Final = frozenset(
     sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_yield select
     sendfile set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setitimer
     setpgid setregid setresgid setresuid setreuid setrlimit setsid setuid sigaltstack
-    signalfd signalfd4 stat statfs statx symlink symlinkat sync_file_range sysinfo tgkill
-    time timer_create timer_delete timer_getoverrun timer_gettime timer_settime
-    timerfd_create timerfd_gettime timerfd_settime times tkill truncate umask uname unlink
-    unlinkat utime utimensat utimes vfork wait4 waitid write writev
+    signalfd signalfd4 stat statfs statx symlink symlinkat sysinfo tgkill time timer_delete
+    timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime
+    timerfd_settime times tkill truncate umask uname unlink unlinkat utime utimensat utimes
+    vfork wait4 waitid write writev
     """.split()
 )
 """Every program may make these calls; the other layers limit what they can do."""
 
-IGNORED: Final = frozenset({"fadvise64", "readahead"})
-"""Advice about the page cache, which all boxes share: the call returns 0 and does nothing."""
+IGNORED: Final = frozenset({"fadvise64", "fdatasync", "fsync", "readahead", "sync_file_range"})
+"""Calls that return 0 and do nothing: advice about the page cache, which all boxes share, and
+orders to write files to their disk. The scratch has no disk; on a file of the root these would
+empty the buffers of the disk that the database uses, as often as a program likes."""
 
 ERRNO: Final = {
     "sched_setaffinity": "EPERM",
@@ -47,6 +48,8 @@ ERRNO: Final = {
     "set_mempolicy": "EPERM",
     # It tells which pages of a file are in memory. libunwind, which tries it, uses msync then.
     "mincore": "ENOSYS",
+    # A filter can't read its flags, which are in memory.
+    "openat2": "ENOSYS",
 }
 """Harmless calls that programs try and can do without."""
 
@@ -58,6 +61,8 @@ PROFILE_ERRNO: Final = {
     "tee": "EINVAL",
     "vmsplice": "EINVAL",
     # Calls that the notify filter allows only with certain arguments.
+    "clock_gettime": "EINVAL",
+    "clock_nanosleep": "EINVAL",
     "fcntl": "EINVAL",
     "ioctl": "EPERM",
     "madvise": "EINVAL",
@@ -69,6 +74,7 @@ PROFILE_ERRNO: Final = {
     "prlimit64": "EPERM",
     "pwritev2": "EOPNOTSUPP",
     "setpriority": "EPERM",
+    "timer_create": "EINVAL",
 }
 """Errors of calls that a profile may allow, or give another error."""
 
@@ -105,6 +111,15 @@ MAP_HUGETLB: Final = 0x40000
 MFD_HUGETLB: Final = 0x4
 """No memory limit counts huge pages."""
 
+TMPFILE: Final = 0x400000
+"""The flag of open for a file without a name, which leaves the directory as it was: the box
+would not be cleaned, and the numbers of later files would tell how many there have been."""
+OPEN_CALLS: Final = {"open": 1, "openat": 2}
+"""The calls with that flag, and the place of the argument."""
+
+MS_SYNC: Final = 0x4
+"""The flag of msync that writes a file to its disk."""
+
 CLONE_NEW: Final = 0x7E020000
 """All namespace flags of clone."""
 
@@ -117,8 +132,9 @@ FCNTL_LOCKS: Final = (5, 6, 7, 36, 37, 38)
 """F_GETLK, F_SETLK, F_SETLKW and their F_OFD_ variants: no limit counts the kernel's memory for
 byte-range locks, so they fail with ENOLCK."""
 
-MADVISE_ADVICE: Final = (*range(5), *range(8, 20), 22, 23, 24, 102, 103)
-"""All but MADV_COLLAPSE, which replaces pages that other boxes use, and those for root."""
+MADVISE_ADVICE: Final = (*range(5), *range(8, 12), *range(14, 20), 22, 23, 24, 102, 103)
+"""All but MADV_COLLAPSE, which replaces pages that other boxes use, MADV_MERGEABLE, which tells
+whether another process has a page with the same content, and those for root."""
 MADVISE_IGNORED: Final = (20, 21)
 """MADV_COLD, MADV_PAGEOUT: they can remove pages of shared files from memory."""
 
@@ -133,6 +149,15 @@ IOCTL_REQUESTS: Final = (
 """Requests about pipes and files, and those with which a program uses its own terminal: modes,
 buffers, job control. None that types into a terminal (TIOCSTI), takes one (TIOCSCTTY,
 TIOCNOTTY, TIOCEXCL, TIOCCONS), changes its line discipline (TIOCSETD) or controls a device."""
+CLOCK_CALLS: Final = ("clock_gettime", "clock_nanosleep", "timer_create")
+OWN_CLOCKS: Final = (
+    (0x80000000, 0),  # clocks with a name, such as CLOCK_MONOTONIC
+    (0x80000004, 0x80000004),  # of threads; the kernel knows those of the caller's process only
+    *((0xFFFFFFFC, ~pid << 3 & 0xFFFFFFFF) for pid in (0, 2)),  # of the caller; of the program
+)
+"""Mask and value of the clock ids that every program may use. The others are clocks of the CPU
+time of other processes, which anybody may read. That of an init counts on from run to run, and
+a run can add to it as much as it likes, by calls that init answers."""
 PERSONALITIES: Final = (0x0, 0xFFFFFFFF)
 PRCTL_OPTIONS: Final = (
     *(*range(1, 8), *range(13, 17), 19, 20, 21, 23, 25, 26, 27, 29, 30, *range(36, 43)),
@@ -152,6 +177,5 @@ ALLOWED_ARGUMENTS: Final[tuple[tuple[str, int, tuple[int, ...]], ...]] = (
     ("pwritev2", 5, (0,)),
     # A program may change only itself: without root its init has the same uid.
     ("prlimit64", 0, (0,)),
-    ("setpriority", 1, (0,)),
 )
 """Calls that every program may make with these values of one argument, counted from 0."""

@@ -4,7 +4,8 @@ import os
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum, IntFlag
+from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -54,7 +55,7 @@ class Event(IntEnum):
     FAULT = 35
 
 
-class RequestFlag(IntFlag):
+class RequestFlag(IntEnum):
     CODE = 1
     COLLECT = 2
     ADDRESS_SPACE = 4
@@ -64,6 +65,7 @@ class RequestFlag(IntFlag):
     STAGE = 64
     PAIRED = 128
     TERMINAL = 256
+    WARM = 512
 
 
 class End(IntEnum):
@@ -77,6 +79,9 @@ class End(IntEnum):
     FORBIDDEN = 7
     CANCELLED = 8
     FAULT = 9
+
+
+END_OF: Final = {int(end): end for end in End}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +106,8 @@ class RunnerEvent:
     error: int
     uid: int
     """With SLOT: the host's uid of the slot's programs."""
+    pid: int
+    """With SLOT: the slot's spawner."""
     step: str
 
 
@@ -125,20 +132,11 @@ def pack_request(
     environment: Mapping[str, str],
     limits: Limits,
     profile_index: int,
-    flags: RequestFlag,
+    flags: int = 0,
     view_index: int = 0,
 ) -> bytes:
-    env = [f"{name}={value}" for name, value in environment.items()]
-    strings = [*argv, *env]
-    if not argv or len(argv) > MAX_STRINGS or len(env) > MAX_STRINGS:
-        raise Refused(
-            f"A command may have 1 to {MAX_STRINGS} arguments; this one has {len(argv)}."
-        )
-    if not argv[0].startswith("/"):
-        raise Refused(f"The path of a program must be absolute; {argv[0]!r} is not.")
-    if any("\0" in text for text in strings):
-        raise Refused("A command's arguments and environment can't contain a zero byte.")
-    text = b"".join(item.encode("utf-8", "surrogateescape") + b"\0" for item in strings)
+    """`flags` is a sum of RequestFlag."""
+    text = pack_strings(tuple(argv), tuple(environment.items()))
     head = REQUEST.pack(
         MAGIC,
         Instruction.RUN,
@@ -155,16 +153,31 @@ def pack_request(
         limits.open_files,
         round(limits.cores * 1000),
         len(argv),
-        len(env),
+        len(environment),
         len(text),
         view_index,
     )
-    if len(head) + len(text) > MAX_REQUEST:
+    return head + text
+
+
+@lru_cache(maxsize=64)  # the cases of a submission have the same
+def pack_strings(argv: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> bytes:
+    strings = [*argv, *(f"{name}={value}" for name, value in environment)]
+    if not argv or len(argv) > MAX_STRINGS or len(environment) > MAX_STRINGS:
+        raise Refused(
+            f"A command may have 1 to {MAX_STRINGS} arguments; this one has {len(argv)}."
+        )
+    if not argv[0].startswith("/"):
+        raise Refused(f"The path of a program must be absolute; {argv[0]!r} is not.")
+    if any("\0" in text for text in strings):
+        raise Refused("A command's arguments and environment can't contain a zero byte.")
+    packed = b"".join(item.encode("utf-8", "surrogateescape") + b"\0" for item in strings)
+    if REQUEST.size + len(packed) > MAX_REQUEST:
         raise Refused(
             f"A command's arguments and environment may take {MAX_REQUEST // 1024} KiB; "
-            f"these take {(len(head) + len(text)) // 1024} KiB."
+            f"these take {(REQUEST.size + len(packed)) // 1024} KiB."
         )
-    return head + text
+    return packed
 
 
 def pack_stage_request(kind: StageKind, mode: int, texts: Sequence[str]) -> bytes:
@@ -191,7 +204,7 @@ def unpack_report(packet: bytes) -> RawReport:
     if magic != MAGIC:
         raise ValueError("the packet is not a report")
     return RawReport(
-        End(end), code, arch, cpu, wall, memory, ooms, refusals, error, ended, _text(step)
+        END_OF[end], code, arch, cpu, wall, memory, ooms, refusals, error, ended, _text(step)
     )
 
 
@@ -203,10 +216,10 @@ def unpack_note(packet: bytes) -> Note:
 
 
 def unpack_event(packet: bytes) -> RunnerEvent:
-    magic, event, slot, error, uid, _, step = EVENT.unpack(packet)
+    magic, event, slot, error, uid, pid, step = EVENT.unpack(packet)
     if magic != MAGIC:
         raise ValueError("the packet is not an event")
-    return RunnerEvent(Event(event), slot, error, uid, _text(step))
+    return RunnerEvent(Event(event), slot, error, uid, pid, _text(step))
 
 
 def _text(field: bytes) -> str:
@@ -236,37 +249,32 @@ class Report:
         return self.ended_ns - self.wall_ns
 
 
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    raw: RawReport
-    limits: Limits
-    output_truncated: bool
-
-
-RULES: tuple[tuple[Callable[[_Facts], bool], RunStatus], ...] = (
-    (lambda f: f.raw.end is End.FAULT, RunStatus.INTERNAL_ERROR),
-    (lambda f: f.raw.end is End.FORBIDDEN, RunStatus.FORBIDDEN_SYSCALL),
-    (lambda f: f.output_truncated, RunStatus.OUTPUT_LIMIT),
-    (lambda f: f.raw.end is End.CANCELLED, RunStatus.CANCELLED),
+RULES: tuple[tuple[Callable[[RawReport, Limits, bool], bool], RunStatus], ...] = (
+    (lambda raw, _, __: raw.end is End.FAULT, RunStatus.INTERNAL_ERROR),
+    (lambda raw, _, __: raw.end is End.FORBIDDEN, RunStatus.FORBIDDEN_SYSCALL),
+    (lambda _, __, truncated: truncated, RunStatus.OUTPUT_LIMIT),
+    (lambda raw, _, __: raw.end is End.CANCELLED, RunStatus.CANCELLED),
     (
-        lambda f: f.raw.end is End.PROCESSES or f.raw.process_refusals > 0,
+        lambda raw, _, __: raw.end is End.PROCESSES or raw.process_refusals > 0,
         RunStatus.PROCESS_LIMIT,
     ),
-    (lambda f: f.raw.end is End.MEMORY or f.raw.oom_kills > 0, RunStatus.MEMORY_LIMIT),
-    (lambda f: f.raw.memory_bytes >= f.limits.memory_bytes, RunStatus.MEMORY_LIMIT),
-    (lambda f: f.raw.end is End.CPU, RunStatus.TIME_LIMIT),
-    (lambda f: f.raw.cpu_ns >= f.limits.cpu_ms * 1_000_000, RunStatus.TIME_LIMIT),
-    (lambda f: f.raw.end is End.WALL, RunStatus.WALL_LIMIT),
-    (lambda f: f.raw.end is End.SIGNALLED, RunStatus.SIGNALLED),
-    (lambda f: f.raw.code != 0, RunStatus.NONZERO_EXIT),
-    (lambda _: True, RunStatus.OK),
+    (lambda raw, _, __: raw.end is End.MEMORY or raw.oom_kills > 0, RunStatus.MEMORY_LIMIT),
+    (lambda raw, limits, _: raw.memory_bytes >= limits.memory_bytes, RunStatus.MEMORY_LIMIT),
+    (lambda raw, _, __: raw.end is End.CPU, RunStatus.TIME_LIMIT),
+    (lambda raw, limits, _: raw.cpu_ns >= limits.cpu_ms * 1_000_000, RunStatus.TIME_LIMIT),
+    (lambda raw, _, __: raw.end is End.WALL, RunStatus.WALL_LIMIT),
+    (lambda raw, _, __: raw.end is End.SIGNALLED, RunStatus.SIGNALLED),
+    (lambda raw, _, __: raw.code != 0, RunStatus.NONZERO_EXIT),
 )
-"""The first rule that applies gives the status."""
+"""The first rule that applies to a report, the limits and whether output was truncated gives
+the status."""
 
 
 def status_of(raw: RawReport, limits: Limits, *, output_truncated: bool) -> RunStatus:
-    facts = _Facts(raw, limits, output_truncated)
-    return next(status for rule, status in RULES if rule(facts))
+    for applies, status in RULES:
+        if applies(raw, limits, output_truncated):
+            return status
+    return RunStatus.OK
 
 
 def make_report(

@@ -1,10 +1,19 @@
 """Defines every setting with its default, and loads them."""
 
 import os
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from zoneinfo import ZoneInfo
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -26,6 +35,13 @@ from deemster.text_form import fault_text
 CompatApi = Literal["heng", "judge0", "jobe", "mcp", "piston", "sandboxfusion"]
 StageName = Literal["analyze", "evaluate_ai"]
 LayerName = Literal["seccomp", "cgroup", "pid", "net", "ipc", "uts"]
+
+
+def known_time_zone(name: str) -> str:
+    try:
+        return ZoneInfo(name).key
+    except (KeyError, OSError, ValueError):
+        raise ValueError("use the name of a time zone, such as Europe/Berlin") from None
 
 
 def split_list(value: object) -> object:
@@ -105,6 +121,11 @@ class Settings(BaseSettings):
     compat: Annotated[list[CompatApi], NoDecode, BeforeValidator(split_list)] = []
     """APIs that are offered to clients of other services and to agents: heng, judge0, jobe,
     mcp, piston, sandboxfusion."""
+    judge_host_networks: Annotated[
+        list[IPv4Network | IPv6Network], NoDecode, BeforeValidator(split_list)
+    ] = []
+    """Private networks, such as 10.1.0.0/16, to whose addresses the server may send tasks.
+    Judge hosts that fetch their tasks need none."""
     cors_origins: Annotated[list[str], NoDecode, BeforeValidator(split_list)] = []
     """Origins whose web pages may call the API with a token, such as https://example.org."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -118,6 +139,12 @@ class Settings(BaseSettings):
 
     sign_up: bool = False
     """Whether people may create their own accounts."""
+    page_language: Literal["de", "en"] = "en"
+    """Language of pages for visitors who chose none, and whose browser asks for neither
+    German nor English."""
+    page_time_zone: Annotated[str, AfterValidator(known_time_zone)] = "UTC"
+    """Time zone of dates on pages, such as Europe/Berlin, for visitors who chose none and whose
+    browser runs no scripts."""
     session_hours: Positive = 24 * 7.0
     """Time after its last use when a log-in expires, in hours."""
     jwt_issuer: str | None = None
@@ -147,6 +174,10 @@ class Settings(BaseSettings):
     """Maximum number of requests of any kind of one user per second."""
     streams_per_user: AtLeast1 = 100
     """Maximum number of open event streams of one user in one API process."""
+    waits_per_user: AtLeast1 = 100
+    """Maximum number of requests with `?wait=` of one user in one API process."""
+    longest_wait_s: Annotated[float, Field(ge=0, le=300)] = 30.0
+    """Time after which a request with `?wait=` is answered in any case, in seconds."""
     strangers_per_minute_ip: AtLeast1 = 60
     """Maximum number of refused tokens, log-ins and signatures per IP address and minute."""
     queue_high: AtLeast1 = 50_000
@@ -225,6 +256,15 @@ class Settings(BaseSettings):
     """Share of a CPU core that an execution may use."""
     execution_keep_hours: Positive = 24 * 7.0
     """Time after which an ended execution is deleted with its output, in hours."""
+    language_servers: AtLeast0 = 0
+    """Number of language servers that a worker runs at once, to complete and check programs
+    while people type; each person has at most one. With 0, the editor works without them. They
+    need the extra `deemster[language-servers]`."""
+    language_servers_yield: bool = True
+    """Whether language servers get only CPU time that nobody else wants. Turn it off where
+    other programs keep all cores of a worker busy."""
+    language_server_memory_mb: AtLeast1 = 768
+    """Most memory that a language server may use, in MB."""
     client_file_mb: AtLeast1 = 8
     """Maximum size of a file that a client stores for its runs (Jobe), in MB."""
     client_files_mb: AtLeast1 = 128

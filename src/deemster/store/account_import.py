@@ -17,7 +17,7 @@ SQL = statements("account_import")
 NAMES_SHOWN = 20
 
 
-class Outcome(StrEnum):
+class ImportOutcome(StrEnum):
     CREATED = "created"
     RENEWED = "renewed"
     """The account existed, and got new credentials."""
@@ -39,7 +39,7 @@ class NewAccount:
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedAccount:
     account: Account
-    outcome: Outcome
+    outcome: ImportOutcome
     link_code: str | None
 
 
@@ -64,14 +64,18 @@ async def add_all(
     existing = await find_existing(connection, asked, renew=renew)
     accounts = [created.get(each.name) or existing[each.name.lower()] for each in asked]
     outcomes = [
-        Outcome.CREATED if each.name in created else Outcome.RENEWED if renew else Outcome.KEPT
+        ImportOutcome.CREATED
+        if each.name in created
+        else ImportOutcome.RENEWED
+        if renew
+        else ImportOutcome.KEPT
         for each in asked
     ]
     ended = []
     renewed = [
         (account.id, each.password)
         for each, account, outcome in zip(asked, accounts, outcomes, strict=True)
-        if outcome is Outcome.RENEWED and each.password is not None
+        if outcome is ImportOutcome.RENEWED and each.password is not None
     ]
     if renewed:
         ids, passwords = zip(*renewed, strict=True)
@@ -80,7 +84,7 @@ async def add_all(
     linked = [
         account.id
         for each, account, outcome in zip(asked, accounts, outcomes, strict=True)
-        if each.with_link and outcome is not Outcome.KEPT
+        if each.with_link and outcome is not ImportOutcome.KEPT
     ]
     codes = await log_in_links.add_all(connection, linked, days=link_days)
     code_of = dict(zip(linked, codes, strict=True))
@@ -144,7 +148,7 @@ async def record(
     changed = [
         (each, done)
         for each, done in zip(asked, imported, strict=True)
-        if done.outcome is not Outcome.KEPT
+        if done.outcome is not ImportOutcome.KEPT
     ]
     await SQL.record_all(
         connection,
@@ -157,7 +161,7 @@ async def record(
     )
 
 
-ACTS = {Outcome.CREATED: "user.add", Outcome.RENEWED: "user.change"}
+ACTS = {ImportOutcome.CREATED: "user.add", ImportOutcome.RENEWED: "user.change"}
 
 
 def audit_details(asked: NewAccount, done: ImportedAccount) -> Mapping[str, Any]:

@@ -51,6 +51,14 @@ async def get(
     return session_from_row(row) if row else None
 
 
+async def exists(
+    connection: Connection, session: CodeSessionId, account: AccountId | None
+) -> bool:
+    """`account` None: a session of any account."""
+    found: bool = await SQL.exists(connection, id=session, account=account)
+    return found
+
+
 async def page(
     connection: Connection, account: AccountId, *, before: CodeSessionId | None, limit: int
 ) -> list[CodeSession]:

@@ -27,6 +27,11 @@ async def count_rows(connection: Connection, ids: Sequence[str]) -> ConsistencyC
     return ConsistencyCounts(**await SQL.count_rows(connection, ids=list(ids)))
 
 
+async def count_unended(connection: Connection, ids: Sequence[str]) -> int:
+    """For those who ask often: it costs much less than `count_rows`."""
+    return int(await SQL.count_unended(connection, ids=list(ids)))
+
+
 async def list_waiting(connection: Connection, limit: int) -> list[SubmissionId]:
     """Lists submissions that wait, in the order of the queue."""
     return [SubmissionId(row["id"]) async for row in SQL.list_waiting(connection, limit=limit)]
@@ -71,3 +76,15 @@ async def list_in_stages(connection: Connection) -> dict[SubmissionId, int]:
     """Submissions with a verdict whose stages have not ended, and their attempts."""
     rows = SQL.list_in_stages(connection)
     return {SubmissionId(row["id"]): row["attempt"] async for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseActivity:
+    """What the server has counted; connections report some seconds late, and when they end."""
+
+    transactions: int
+    log_syncs: int
+
+
+async def database_activity(connection: Connection) -> DatabaseActivity:
+    return DatabaseActivity(**await SQL.database_activity(connection))

@@ -1,6 +1,6 @@
 """Counts submissions and accepted ones per problem and account, each exactly once (I3)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,9 @@ async def count_verdict(
 ) -> None:
     """Call it last in the transaction: all submissions to a problem update the same row."""
     accepted = sign * (verdict is Verdict.ACCEPTED)
-    await SQL.count_account(
+    await SQL.count(
         connection, account=account, problem=problem, submits=sign, accepted=accepted
     )
-    await SQL.count_problem(connection, problem=problem, submits=sign, accepted=accepted)
 
 
 async def count_judge_error(connection: Connection, cause: FaultCause | None) -> None:
@@ -38,10 +37,20 @@ async def judge_errors(connection: Connection) -> dict[str, int]:
     return {row["cause"]: row["count"] async for row in SQL.judge_errors(connection)}
 
 
-async def problem_counts(connection: Connection, problem: ProblemId) -> tuple[int, int]:
-    """Returns the numbers of judged and of accepted submissions."""
+@dataclass(frozen=True, slots=True)
+class ProblemCounts:
+    submits: int = 0
+    """Judged submissions."""
+    accepted: int = 0
+    level: int | None = None
+    """Difficulty from 1 to 10; None: nobody gave one, and few submissions were judged."""
+    level_given: bool = False
+    """The author gave the difficulty; otherwise it comes from the acceptance rate."""
+
+
+async def problem_counts(connection: Connection, problem: ProblemId) -> ProblemCounts:
     row = await SQL.problem_counts(connection, problem=problem)
-    return (row["submits"], row["accepted"]) if row else (0, 0)
+    return ProblemCounts(**row) if row else ProblemCounts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +78,6 @@ async def account_counts(
         today=row["today"],
     )
     return counts, row["day_left_s"]
-
-
-async def tried_problems(
-    connection: Connection, account: AccountId, problems: Iterable[ProblemId]
-) -> dict[ProblemId, bool]:
-    """Maps each of the problems that the account tried to whether it solved it."""
-    rows = SQL.tried_problems(connection, account=account, problems=list(problems))
-    return {ProblemId(row["problem_id"]): row["solved"] async for row in rows}
 
 
 async def find_mismatches(connection: Connection) -> list[Mapping[str, Any]]:

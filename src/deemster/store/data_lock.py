@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,11 @@ def lock_data_dir(data_dir: Path, command: str) -> Iterator[None]:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if data_dir.stat().st_uid == os.geteuid():
             data_dir.chmod(0o700)
+        elif data_dir.stat().st_mode & stat.S_IWOTH:
+            raise Refused(
+                f"Every user of this machine can put files into {data_dir}: name a directory "
+                "of its own for the data, or run `chmod 700` on this one."
+            )
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         lock = os.open(data_dir / LOCK, flags, 0o600)
     except OSError as fault:

@@ -55,12 +55,12 @@ async def page(
     limit: int = 100,
 ) -> list[DeadLetter]:
     rows = SQL.page(connection, include_resolved=include_resolved, before=before, limit=limit)
-    return [letter_from_row(row) async for row in rows]
+    return [dead_letter_from_row(row) async for row in rows]
 
 
 async def get(connection: Connection, letter: int) -> DeadLetter | None:
     row = await SQL.get(connection, id=letter)
-    return letter_from_row(row) if row else None
+    return dead_letter_from_row(row) if row else None
 
 
 async def latest_error(connection: Connection, work: WorkId) -> str | None:
@@ -88,6 +88,6 @@ async def resolve(
     return row is not None
 
 
-def letter_from_row(row: Mapping[str, Any]) -> DeadLetter:
+def dead_letter_from_row(row: Mapping[str, Any]) -> DeadLetter:
     values = dict(row)
     return DeadLetter(work=values.pop("work_id"), task=Task(values.pop("task")), **values)

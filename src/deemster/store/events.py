@@ -9,6 +9,7 @@ from deemster.domain.ids import AccountId, ContestId, ProblemId, WorkId, work_id
 from deemster.domain.lifecycle import SETTLED, TERMINAL, State
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
+from deemster.store.leases import progress_from_row
 from deemster.store.pool import Connection, rows_changed, statements
 
 SQL = statements("events")
@@ -149,10 +150,7 @@ async def running_progress(
     connection: Connection, works: Collection[WorkId]
 ) -> dict[WorkId, JudgingProgress]:
     rows = SQL.running_progress(connection, works=list(works))
-    return {
-        work_id(row["work_id"]): JudgingProgress(row["cases_done"], row["cases_total"])
-        async for row in rows
-    }
+    return {work_id(row["work_id"]): progress_from_row(row) async for row in rows}
 
 
 async def reset_future_transactions(connection: Connection) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,18 +27,18 @@ from deemster.domain.execution import (
     TypedInput,
 )
 from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
+from deemster.domain.job import MAX_AHEAD, count_ahead
 from deemster.domain.lifecycle import State
 from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import pack_files, unpack_files
+from deemster.domain.storable_text import storable
 from deemster.domain.webhook import WebhookFormat
 from deemster.store.idempotency_keys import KeyReused
 from deemster.store.notifications import INPUT_CHANNEL
 from deemster.store.pool import OUTAGES, Connection, statements
 
 SQL = statements("executions")
-MAX_AHEAD: Final = 100
-"""Each waiting execution of a user lowers the priority of the next, up to this many."""
 CHUNKS_READ: Final = 200
 RESIZES_READ: Final = 1000
 INPUT_ROW_BYTES: Final = 64
@@ -81,11 +80,6 @@ async def insert_rows(
 ) -> dict[str, datetime]:
     # Always in the same order: two statements with the same keys would deadlock otherwise.
     news = sorted(requests, key=lambda each: (each.account, each.idempotency_key or ""))
-    of_account: Counter[AccountId] = Counter()
-    ahead = []
-    for new in news:
-        ahead.append(of_account[new.account])
-        of_account[new.account] += 1
     rows = SQL.insert_rows(
         connection,
         ids=[new.id for new in news],
@@ -100,7 +94,7 @@ async def insert_rows(
         options=[dataclasses.asdict(new.options) for new in news],
         clients=[new.client for new in news],
         first_priorities=[new.first_priority for new in news],
-        ahead=ahead,
+        ahead=count_ahead(new.account for new in news),
         max_ahead=MAX_AHEAD,
         keys=[new.idempotency_key for new in news],
         digests=[new.request_digest for new in news],
@@ -167,6 +161,11 @@ async def record_compile(
     )
 
 
+async def output_room(connection: Connection, execution: ExecutionId, attempt: int) -> int:
+    """Bytes that the limits leave for more output; none if the execution was deleted."""
+    return await SQL.output_room(connection, id=execution, attempt=attempt) or 0
+
+
 async def record_result(
     connection: Connection,
     execution: ExecutionId,
@@ -191,7 +190,7 @@ async def record_result(
         memory_kb=result.memory_kb,
         stdout_truncated=result.stdout_truncated,
         stderr_truncated=result.stderr_truncated,
-        compile=dataclasses.asdict(result.compile) if result.compile else None,
+        compile=storable(dataclasses.asdict(result.compile)) if result.compile else None,
         returned_files=pack_files(result.returned_files) if result.returned_files else None,
     )
 
@@ -233,6 +232,14 @@ async def count_waiting(connection: Connection) -> int:
 async def count_live(connection: Connection, account: AccountId) -> int:
     """Counts the account's unfinished executions whose input is typed."""
     return int(await SQL.count_live(connection, account=account))
+
+
+async def unfinished_language_servers(
+    connection: Connection, account: AccountId
+) -> list[ExecutionId]:
+    """Lists those of the account, the newest first."""
+    rows = SQL.unfinished_language_servers(connection, account=account)
+    return [ExecutionId(row["id"]) async for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

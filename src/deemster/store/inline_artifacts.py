@@ -37,5 +37,11 @@ def digest_of(content: bytes) -> str:
 
 
 async def fetch(connection: Connection, artifacts: Artifacts, digest: str) -> bytes:
+    content = await find_inline(connection, digest)
+    return content if content is not None else await artifacts.get(digest)
+
+
+async def find_inline(connection: Connection, digest: str) -> bytes | None:
+    """Returns None for an artifact that is not in Postgres."""
     content = await SQL.fetch(connection, digest=digest)
-    return bytes(content) if content is not None else await artifacts.get(digest)
+    return bytes(content) if content is not None else None

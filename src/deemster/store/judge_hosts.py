@@ -17,7 +17,7 @@ SQL = statements("judge_hosts")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeHost:
+class RegisteredHost:
     """What is needed to check a signature."""
 
     id: JudgeHostId
@@ -85,12 +85,12 @@ async def add(connection: Connection, name: str, *, created_by: str) -> JudgeHos
     return host
 
 
-async def find(connection: Connection, host: str) -> JudgeHost | None:
+async def find(connection: Connection, host: str) -> RegisteredHost | None:
     row = await SQL.find(connection, id=host)
-    return JudgeHost(**row) if row else None
+    return RegisteredHost(**row) if row else None
 
 
-async def lock(connection: Connection, name_or_id: str) -> JudgeHost:
+async def lock(connection: Connection, name_or_id: str) -> RegisteredHost:
     """Call it in a transaction, in which nobody else then changes the host."""
     row = None
     if NAME_PATTERN.fullmatch(name_or_id):
@@ -100,7 +100,7 @@ async def lock(connection: Connection, name_or_id: str) -> JudgeHost:
             f"There is no judge host {name_or_id[:80]!r}: see `deemster host list`, or GET "
             "/v1/admin/judge-hosts."
         )
-    return JudgeHost(**row)
+    return RegisteredHost(**row)
 
 
 async def list_all(connection: Connection) -> list[JudgeHostView]:

@@ -1,12 +1,15 @@
 """Leases: which worker runs which submission or execution, and how far it is (Q5, Q6, J10)."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from deemster.domain.ids import AccountId, WorkerId, WorkId, kind_of, work_id
 from deemster.domain.job import Task, first_task
+from deemster.domain.judgement import JudgedCase
 from deemster.domain.submission import JudgingProgress
+from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection, statements
 
 SQL = statements("leases")
@@ -68,8 +71,20 @@ async def renew(
         attempts=[attempt for _, attempt in running],
         done=[progress.done for progress in running.values()],
         total=[progress.total for progress in running.values()],
+        cases=[cases_to_json(progress.cases) for progress in running.values()],
     )
     return {work_id(row["work_id"]) async for row in rows}
+
+
+def cases_to_json(cases: Iterable[JudgedCase]) -> str:
+    return json.dumps(
+        [[each.number, each.verdict, each.cpu_ms, each.memory_kb] for each in cases]
+    )
+
+
+def progress_from_row(row: Mapping[str, Any]) -> JudgingProgress:
+    cases = (JudgedCase(each[0], Verdict(each[1]), *each[2:]) for each in row["cases"])
+    return JudgingProgress(row["cases_done"], row["cases_total"], tuple(cases))
 
 
 async def list_running(connection: Connection) -> list[RunningWork]:

@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import ExecutionId, WorkId
 from deemster.store.pool import Connection, Pool, connect, connection, outages_as_errors
@@ -28,6 +29,8 @@ ROOM_CHANNEL: Final = "deemster_room"
 IDS_OF_NOTICE: Final = 200
 """A payload has less than 8,000 bytes."""
 GATHER_S: Final = 0.01
+LATER_S: Final = 0.05
+"""Most short submissions end within this time, and one NOTIFY tells their start and end."""
 SEND_TIMEOUT_S: Final = 5.0
 """The connection may have been idle for so long that a firewall has forgotten it."""
 RETRY_S: Final = 1.0
@@ -42,26 +45,28 @@ class Notifier:
         self._pool = pool
         self._channel = channel
         self._called = asyncio.Event()
+        self._soon = asyncio.Event()
         self._urgent = asyncio.Event()
 
     @classmethod
     @asynccontextmanager
     async def open(cls, pool: Pool, channel: str) -> AsyncIterator["Notifier"]:
         notifier = cls(pool, channel)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(notifier._run())
-            try:
-                yield notifier
-            finally:
-                task.cancel()
+        async with background_task(notifier._run()):
+            yield notifier
 
     def notify(self) -> None:
         """Sends a NOTIFY as soon as the caller lets other tasks run."""
         self._urgent.set()
-        self._called.set()
+        self.notify_soon()
 
     def notify_soon(self) -> None:
         """For news that can wait a moment: what follows at once needs no second NOTIFY."""
+        self._soon.set()
+        self.notify_later()
+
+    def notify_later(self) -> None:
+        """For news that nobody waits for, such as the start of a submission."""
         self._called.set()
 
     async def _run(self) -> None:
@@ -82,11 +87,13 @@ class Notifier:
     async def _send_next(self, acquired: Connection) -> None:
         await self._called.wait()
         with suppress(TimeoutError):
+            async with asyncio.timeout(LATER_S):
+                await self._soon.wait()
             async with asyncio.timeout(GATHER_S):
                 await self._urgent.wait()
         is_urgent = self._urgent.is_set()
-        self._called.clear()
-        self._urgent.clear()
+        for each in (self._called, self._soon, self._urgent):
+            each.clear()
         await acquired.execute(
             "SELECT pg_notify($1, '')", self._channel, timeout=SEND_TIMEOUT_S
         )
@@ -131,12 +138,8 @@ class Listener:
     @asynccontextmanager
     async def open(cls, url: str, channel: str) -> AsyncIterator["Listener"]:
         listener = cls(url, channel)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(listener._run())
-            try:
-                yield listener
-            finally:
-                task.cancel()
+        async with background_task(listener._run()):
+            yield listener
 
     async def wait(self, timeout_s: float) -> list[str]:
         """Returns the payloads since the last call; none after the timeout."""

@@ -48,6 +48,8 @@ OUTAGES = (
 a deadlock."""
 
 
+UNSTORABLE = (asyncpg.DataError, asyncpg.IntegrityConstraintViolationError)
+"""The server does not take the values: another try would fail in the same way."""
 REFUSALS = (
     asyncpg.InvalidAuthorizationSpecificationError,  # also a wrong password
     asyncpg.InsufficientPrivilegeError,
@@ -140,8 +142,13 @@ async def set_json_codecs(connection: Connection) -> None:
 async def connection(pool: Pool) -> AsyncIterator[Connection]:
     """Lends a connection without a transaction: each statement commits by itself."""
     with outages_as_errors():
-        async with pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired:
+        # Not by asyncpg's own timeout, for which it creates a task each time.
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            acquired = await pool.acquire()
+        try:
             yield acquired
+        finally:
+            await pool.release(acquired, timeout=CONNECT_TIMEOUT_S)
 
 
 async def ping(pool: Pool) -> None:
@@ -151,12 +158,8 @@ async def ping(pool: Pool) -> None:
 
 @asynccontextmanager
 async def transaction(pool: Pool) -> AsyncIterator[Connection]:
-    with outages_as_errors():
-        async with (
-            pool.acquire(timeout=CONNECT_TIMEOUT_S) as acquired,
-            acquired.transaction(),
-        ):
-            yield acquired
+    async with connection(pool) as acquired, acquired.transaction():
+        yield acquired
 
 
 AlsoWrite = Callable[[Connection], Awaitable[None]]

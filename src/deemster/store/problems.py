@@ -1,12 +1,19 @@
 """Problems, their owners and their revisions; a submission keeps its revision (J9)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId, ProblemId, RevisionDigest
 from deemster.domain.job import Task
+from deemster.domain.problem_listing import (
+    Difficulty,
+    Listing,
+    ProblemResult,
+    ProblemSort,
+    listing_of,
+)
 from deemster.store import installation
 from deemster.store.pool import Connection, rows_changed, statements
 
@@ -43,6 +50,11 @@ class ProblemSummary:
         """Whether the account sees the problem, if it is not retired."""
         return self.published or account.role is Role.ADMIN or account.id == self.owner
 
+    @property
+    def listing(self) -> Listing:
+        names = self.details.get("names", {}).values()
+        return listing_of(self.id, self.title, names, self.details.get("keywords", ()))
+
 
 @dataclass(frozen=True, slots=True)
 class ProblemListItem:
@@ -54,6 +66,27 @@ class ProblemListItem:
     number: int
     submits: int
     accepted: int
+    tags: Sequence[str]
+    level: int | None
+    """Difficulty from 1 to 10; None: nobody gave one, and few submissions were judged."""
+    level_given: bool
+    """The author gave the difficulty; otherwise it comes from the acceptance rate."""
+    result: ProblemResult
+    """Best result of the account that asks."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemFilter:
+    words: str | None = None
+    """A `tsquery`."""
+    tags: Sequence[str] = ()
+    """Only problems with all of these tags are listed."""
+    difficulty: Difficulty | None = None
+    result: ProblemResult | None = None
+    drafts: bool = False
+    """Lists the problems that are not published instead."""
+    owner: AccountId | None = None
+    sort: ProblemSort = ProblemSort.ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +150,16 @@ async def publish(
         details=dict(summary.details),
         imported_by=by,
     )
-    await SQL.set_revision(connection, id=summary.id, digest=summary.digest)
+    listing = summary.listing
+    await SQL.set_revision(
+        connection,
+        id=summary.id,
+        digest=summary.digest,
+        sort_title=listing.sort_title,
+        words=listing.words,
+        tags=listing.tags,
+        level=listing.level,
+    )
     await installation.bump_version(connection, VERSION)
 
 
@@ -180,17 +222,52 @@ async def get(connection: Connection, problem: ProblemId) -> ProblemSummary | No
     )
 
 
+@dataclass(frozen=True, slots=True)
+class ProblemTitle:
+    title: str
+    names: Mapping[str, str]
+    """Titles by language code."""
+
+
+async def titles(
+    connection: Connection, problems: Iterable[ProblemId]
+) -> dict[ProblemId, ProblemTitle]:
+    rows = SQL.list_titles(connection, ids=sorted(set(problems)))
+    return {row["id"]: ProblemTitle(row["title"], row["names"] or {}) async for row in rows}
+
+
 async def page(
     connection: Connection,
+    wanted: ProblemFilter,
     *,
     after: ProblemId | None,
     limit: int,
-    drafts: bool = False,
-    owner: AccountId | None = None,
+    account: AccountId | None = None,
 ) -> list[ProblemListItem]:
-    """Lists problems that are not retired, by id; with `drafts`, those not published."""
-    rows = SQL.page(connection, after=after, limit=limit, drafts=drafts, owner=owner)
-    return [ProblemListItem(**row) async for row in rows]
+    """Lists problems that are not retired, with what `account` reached."""
+    lowest, highest = wanted.difficulty.levels if wanted.difficulty else (None, None)
+    rows = SQL.page(
+        connection,
+        account=account,
+        words=wanted.words,
+        tags=list(wanted.tags) or None,
+        lowest=lowest,
+        highest=highest,
+        result=wanted.result,
+        drafts=wanted.drafts,
+        owner=wanted.owner,
+        sort=wanted.sort,
+        after=after,
+        limit=limit,
+    )
+    return [
+        ProblemListItem(**{**row, "result": ProblemResult(row["result"])}) async for row in rows
+    ]
+
+
+async def common_tags(connection: Connection, *, limit: int) -> list[str]:
+    """Tags of published problems, the most frequent first."""
+    return [row["tag"] async for row in SQL.common_tags(connection, limit=limit)]
 
 
 def ownership_from_row(row: Mapping[str, Any] | None) -> ProblemOwnership | None:

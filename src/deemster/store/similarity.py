@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
-from deemster.domain.similarity import Lines, Match, Region
+from deemster.domain.similarity import Lines, Match, MatchingRegion
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection, statements
 
@@ -328,7 +328,7 @@ def program_from_row(row: Mapping[str, Any]) -> StoredProgram:
     )
 
 
-def regions_json(regions: Sequence[Region]) -> str:
+def regions_json(regions: Sequence[MatchingRegion]) -> str:
     """Six numbers for each region: file and lines of the left, then of the right program."""
     return json.dumps([[*astuple(each.left), *astuple(each.right)] for each in regions])
 
@@ -341,7 +341,7 @@ def pair_from_row(row: Mapping[str, Any]) -> SimilarPair:
         left_share=row["left_share"] / 1000,
         right_share=row["right_share"] / 1000,
         symbols=row["symbols"],
-        regions=[Region(Lines(*each[:3]), Lines(*each[3:])) for each in row["regions"]],
+        regions=[MatchingRegion(Lines(*each[:3]), Lines(*each[3:])) for each in row["regions"]],
     )
     return SimilarPair(match, left, right)
 

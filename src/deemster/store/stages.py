@@ -1,13 +1,13 @@
-"""Reads submissions for the stages after their verdict, and counts what came of them."""
+"""Reads submissions for the stages after their verdict, and counts the stages' results."""
 
 from dataclasses import dataclass
 
-from deemster.domain.ids import AccountId, ProblemId, RevisionDigest, SubmissionId
+from deemster.domain.ids import ProblemId, SubmissionId
 from deemster.domain.job import Task
-from deemster.domain.lifecycle import State
 from deemster.domain.stage import StageDetails
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection, statements
+from deemster.store.submissions import work_columns
 
 SQL = statements("stages")
 
@@ -19,20 +19,11 @@ async def stage_details(
     if row is None:
         return None
     return StageDetails(
-        id=submission,
-        state=State(row["state"]),
-        attempt=row["attempt"],
-        account=AccountId(row["account_id"]),
-        problem=ProblemId(row["problem_id"]),
-        revision=RevisionDigest(row["revision"]),
-        language=row["language"],
-        main=row["main"],
-        source=row["source"],
+        **work_columns(row),
         verdict=Verdict(row["verdict"]) if row["verdict"] else None,
         stages=tuple(map(Task, row["stages"] or ())),
         stage_tries=row["stage_tries"],
         is_leased=row["is_leased"],
-        age_s=row["age_s"],
     )
 
 

@@ -4,19 +4,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import asyncpg
 
 from deemster.domain.errors import LimitReached, Refused
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
+from deemster.domain.job import MAX_AHEAD, count_ahead
 from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.store.idempotency_keys import KeyReused
 from deemster.store.pool import OUTAGES, Connection, statements
 
 SQL = statements("submissions")
-MAX_AHEAD: Final = 100
-"""Each waiting submission of a user lowers the priority of the next, up to this many."""
 
 
 class TooSoon(LimitReached):
@@ -91,11 +90,6 @@ async def insert_rows(
         requests, key=lambda each: (each.new.account, each.new.idempotency_key or "")
     )
     news = [each.new for each in ordered]
-    of_account: Counter[AccountId] = Counter()
-    ahead = []
-    for new in news:
-        ahead.append(of_account[new.account])
-        of_account[new.account] += 1
     rows = SQL.insert_rows(
         connection,
         ids=[new.id for new in news],
@@ -107,7 +101,7 @@ async def insert_rows(
         sources=[new.source for new in news],
         contents=[each.content for each in ordered],
         first_priorities=[new.first_priority for new in news],
-        ahead=ahead,
+        ahead=count_ahead(new.account for new in news),
         max_ahead=MAX_AHEAD,
         keys=[new.idempotency_key for new in news],
         digests=[new.request_digest for new in news],

@@ -16,12 +16,13 @@ from deemster.domain.ids import (
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, Job, PriorityClass, Task, first_task
 from deemster.domain.lifecycle import WAITING, State
 from deemster.domain.submission import (
-    JudgingProgress,
     QueuePosition,
     SubmissionDetails,
     SubmissionView,
 )
 from deemster.domain.verdict import Verdict
+from deemster.store.inline_artifacts import PendingArtifact
+from deemster.store.leases import progress_from_row
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Connection, statements
 from deemster.store.workers import rate_per_s
@@ -95,26 +96,35 @@ async def count_urgent(connection: Connection) -> int:
 
 
 async def submission_details(
-    connection: Connection, submission: SubmissionId
+    connection: Connection, submission: SubmissionId, *, with_source: bool = False
 ) -> SubmissionDetails | None:
-    row = await SQL.submission_details(connection, id=submission)
+    """With its source, if wanted, the submission waits, and the source is in Postgres."""
+    row = await SQL.submission_details(connection, id=submission, with_source=with_source)
     if row is None:
         return None
     return SubmissionDetails(
-        id=submission,
-        state=State(row["state"]),
-        attempt=row["attempt"],
-        account=AccountId(row["account_id"]),
-        problem=ProblemId(row["problem_id"]),
-        revision=RevisionDigest(row["revision"]),
-        language=row["language"],
-        main=row["main"],
-        source=row["source"],
+        **work_columns(row),
         time_ms=row["time_ms"],
         cases=row["cases"],
         staged=row["staged"],
-        age_s=row["age_s"],
+        bundle=row["bundle"],
     )
+
+
+def work_columns(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `SubmissionWork`."""
+    return {
+        "id": SubmissionId(row["id"]),
+        "state": State(row["state"]),
+        "attempt": row["attempt"],
+        "account": AccountId(row["account_id"]),
+        "problem": ProblemId(row["problem_id"]),
+        "revision": RevisionDigest(row["revision"]),
+        "language": row["language"],
+        "main": row["main"],
+        "source": row["source"],
+        "age_s": row["age_s"],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +137,8 @@ class JudgementRecord:
     score: float | None
     max_score: float | None
     contestant: Mapping[str, Any]
-    jury: str
-    """Digest of the artifact with the jury's report."""
+    jury: PendingArtifact
+    """The artifact with the jury's report."""
 
 
 async def record_judgement(
@@ -149,18 +159,14 @@ async def record_judgement(
         total_cases=found.total_cases,
         score=found.score,
         max_score=found.max_score,
+        contestant=found.contestant,
+        jury=found.jury.digest,
+        jury_content=found.jury.content,
     )
     if row is None:
         raise StateChanged(
             f"{submission} no longer runs as attempt {attempt}: its verdict is dropped."
         )
-    await SQL.add_judgement(
-        connection,
-        id=submission,
-        attempt=attempt,
-        contestant=found.contestant,
-        jury=found.jury,
-    )
     return frozenset(map(Task, row["stages"])) if row["stages"] is not None else None
 
 
@@ -190,7 +196,6 @@ async def archive(connection: Connection, submission: SubmissionId) -> Mapping[s
 
 
 def view_from_row(row: Mapping[str, Any]) -> SubmissionView:
-    done = row.get("cases_done")
     superseded_by = row.get("superseded_by")
     return SubmissionView(
         id=SubmissionId(row["id"]),
@@ -218,9 +223,10 @@ def view_from_row(row: Mapping[str, Any]) -> SubmissionView:
         rejudge_of=SubmissionId(row["rejudge_of"]) if row["rejudge_of"] else None,
         contest=ContestId(row["contest_id"]) if row["contest_id"] else None,
         staged_in=RejudgingId(row["staged_in"]) if row["staged_in"] else None,
+        example=row["example"],
         superseded_by=SubmissionId(superseded_by) if superseded_by else None,
         limit_ms=row.get("limit_ms"),
         revision_number=row.get("revision_number"),
-        progress=JudgingProgress(done, row["cases_total"]) if done is not None else None,
+        progress=progress_from_row(row) if row.get("cases_done") is not None else None,
         judgement=row.get("contestant"),
     )

@@ -4,10 +4,10 @@ from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from deemster.api.http.errors import invalid_body, kind_of
-from deemster.domain.errors import Conflict, DeemsterError, LimitReached, Refused, Unavailable
+from deemster.api.http.errors import invalid_body
+from deemster.domain.errors import Refused, Unavailable
 
-SHOWN: Final = (Refused, Conflict, LimitReached, Unavailable)
+SHOWN: Final = (Refused, Unavailable)
 """Errors that the page of the form shows, so that nothing must be typed again."""
 
 M = TypeVar("M", bound=BaseModel)
@@ -20,8 +20,3 @@ def parse_fields(model: type[M], **fields: Any) -> M:
         return model.model_validate(given)
     except ValidationError as fault:
         raise invalid_body(fault) from None
-
-
-def status_of(error: DeemsterError | None) -> int:
-    """The status of a page that shows the error, or none."""
-    return kind_of(type(error)).status if error is not None else 200

@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from deemster.web.language import SOURCE, Language
+from deemster.web.language import SOURCE, PageLanguage
 
 TEXTS: Final = (
+    "A program could not be saved. If you log out now, it is lost. Log out?",
     "Copied",
     "Copy",
     "Escape, then Tab leaves the editor",
@@ -16,13 +17,16 @@ TEXTS: Final = (
     "Running",
     "Saved",
     "Sending…",
+    "The output differs from the sample",
+    "The output is that of the sample",
     "The program has ended",
     "Waiting for a free place",
     "Your solution",
+    "no output",
 )
 
 
-def translated_texts(language: Language) -> dict[str, str]:
+def translated_texts(language: PageLanguage) -> dict[str, str]:
     """By their English wording; empty for English pages."""
     if language.code == SOURCE:
         return {}

@@ -14,38 +14,48 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from starlette.requests import HTTPConnection
 
+from deemster.api.state import app_state
+
 SOURCE: Final = "en"
 """The language in which the templates are written."""
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch"}
+TEXTS: Final = ("messages.po", "admin.po", "solving.po")
+"""The catalogues of what templates say; `errors.po` has the messages of errors."""
 COOKIE: Final = "deemster_language"
 MOST_ACCEPTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Language:
+class PageLanguage:
     code: str
     locale: Locale
     translations: gettext.NullTranslations
 
 
 @cache
-def language(code: str) -> Language:
+def language(code: str) -> PageLanguage:
     if code == SOURCE:
-        return Language(code, Locale(code), gettext.NullTranslations())
+        return PageLanguage(code, Locale(code), gettext.NullTranslations())
     catalogue = Catalog(code)
-    for source in files("deemster.web").joinpath("locale", code).iterdir():
-        if source.name.endswith(".po"):
-            for each in read_po(io.BytesIO(source.read_bytes())):
-                if each.id:
-                    catalogue[each.id] = each
+    for name in TEXTS:
+        for each in read_catalogue(code, name):
+            if each.id:
+                catalogue[each.id] = each
     compiled = io.BytesIO()
     write_mo(compiled, catalogue)
     compiled.seek(0)
-    return Language(code, Locale(code), gettext.GNUTranslations(compiled))
+    return PageLanguage(code, Locale(code), gettext.GNUTranslations(compiled))
 
 
-def language_of(request: HTTPConnection) -> Language:
-    """The one that the visitor chose; else the first of the browser's that there is."""
+def read_catalogue(code: str, name: str) -> Catalog:
+    source = files("deemster.web").joinpath("locale", code, name)
+    return read_po(io.BytesIO(source.read_bytes()))
+
+
+def language_of(request: HTTPConnection) -> PageLanguage:
+    """The one that the visitor chose; else the first of the browser's that there is; else that
+    of the settings.
+    """
     chosen = request.cookies.get(COOKIE)
     if chosen in LANGUAGES:
         return language(chosen)
@@ -54,7 +64,7 @@ def language_of(request: HTTPConnection) -> Language:
         code = each.partition(";")[0].strip().lower().partition("-")[0]
         if code in LANGUAGES:
             return language(code)
-    return language(SOURCE)
+    return language(app_state(request).settings.page_language)
 
 
 def preference(accepted: str) -> float:

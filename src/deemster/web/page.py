@@ -27,10 +27,11 @@ from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.metrics import REFUSED
+from deemster.web.error_texts import explain
 from deemster.web.forms import parse_fields
-from deemster.web.language import Language, language_of
+from deemster.web.language import PageLanguage, language_of
 from deemster.web.rendering import environment
-from deemster.web.time_zone import time_zone_of
+from deemster.web.time_zone import is_time_zone_known, time_zone_of
 
 FORM: Final = "application/x-www-form-urlencoded"
 M = TypeVar("M", bound=BaseModel)
@@ -52,7 +53,7 @@ class Page:
     caller: Account | None
     """None: nobody is logged in, and the page needs nobody."""
     csrf_token: str
-    language: Language
+    language: PageLanguage
     form: Mapping[str, str] = field(default_factory=dict)
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(16))
 
@@ -65,6 +66,10 @@ class Page:
     @property
     def time_zone(self) -> ZoneInfo:
         return time_zone_of(self.request)
+
+    @property
+    def is_time_zone_known(self) -> bool:
+        return is_time_zone_known(self.request)
 
     def may(self, path: str, method: str = "GET") -> bool:
         """Whether the permissions table lets the visitor open a page."""
@@ -99,7 +104,10 @@ class Page:
     def gettext(self, text: str) -> str:
         return self.language.translations.gettext(text)
 
-    def render(self, template: str, status: int = 200, /, **context: Any) -> Response:
+    def render(
+        self, template: str, /, *, error: DeemsterError | None = None, **context: Any
+    ) -> Response:
+        """A form that was refused is shown again with the error, which gives the status."""
         body = (
             environment(self.language.code)
             .get_template(template)
@@ -109,9 +117,11 @@ class Page:
                 csrf_token=self.csrf_token,
                 settings=self.state.settings,
                 current=self.current,
+                error=explain(error, self.language) if error is not None else None,
                 **context,
             )
         )
+        status = kind_of(type(error)).status if error is not None else 200
         return HTMLResponse(body, status, page_headers(self.nonce))
 
     def current(self, path: str) -> Markup:
@@ -142,7 +152,7 @@ def page_route(
             page = await open_page(request, permission_of(method, path), is_upload=is_upload)
             return await endpoint(page)
         except Unauthorised:
-            return RedirectResponse(log_in_path(request), 303)
+            return ask_to_log_in(request)
         except DeemsterError as error:
             REFUSED.labels(error.code).inc()
             return error_page(page, error)
@@ -159,7 +169,7 @@ async def open_page(request: Request, need: object, *, is_upload: bool = False) 
         # As for the API: a log-in that ended elsewhere must not change anything any more.
         fresh = isinstance(need, Permission) and need.scope not in CACHED_SCOPES
         caller = await session_account(request, digest, fresh=fresh)
-        token = state.auth.cookies.csrf_token(digest) if caller is not None else ""
+        token = state.auth.cookies.masked_csrf_token(digest) if caller is not None else ""
     if isinstance(need, Permission):
         if caller is None:
             raise Unauthorised("Log in first.")
@@ -202,15 +212,22 @@ def error_page(page: Page, error: DeemsterError) -> Response:
     kind = kind_of(type(error))
     response = page.render(
         "error.html",
-        kind.status,
+        error=error,
         title=kind.title,
-        detail=kind.detail or str(error),
         request_id=request_id_of(page.request),
     )
     response.headers.update(
         {name: value for name, value in kind.headers.items() if name == "Retry-After"}
     )
     return response
+
+
+def ask_to_log_in(request: Request) -> Response:
+    """A script would put the log-in page into the part that it updates: htmx opens it."""
+    path = log_in_path(request)
+    if request.headers.get("HX-Request"):
+        return Response(status_code=401, headers={"HX-Redirect": path})
+    return RedirectResponse(path, 303)
 
 
 def log_in_path(request: Request) -> str:

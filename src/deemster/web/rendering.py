@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from deemster import __version__
 from deemster.web import formats
+from deemster.web.error_texts import LABELS, to_language
 from deemster.web.island_texts import translated_texts
 from deemster.web.language import LANGUAGES, language
 from deemster.web.math import with_mathml
@@ -35,12 +36,14 @@ def environment(code: str) -> Environment:
         island_texts=translated_texts(chosen),
         page_languages=LANGUAGES,
         looks=formats.LOOKS,
+        field_labels=LABELS,
         version=__version__,
     )
     made.filters.update(
         date=pass_context(partial(formats.date, locale=chosen.locale)),
         mebibytes=partial(formats.mebibytes, locale=chosen.locale),
         number=partial(formats.number, locale=chosen.locale),
+        told=lambda message: to_language(message, chosen).text,
         seconds=partial(formats.seconds, locale=chosen.locale),
         statement=lambda html: Markup(with_mathml(html)),  # noqa: S704 - cleaned on import
     )

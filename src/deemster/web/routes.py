@@ -6,7 +6,16 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from deemster.api.http.direct_route import DirectRoute
-from deemster.web.pages import accounts, admin, problems, profile, submissions, welcome
+from deemster.web.pages import (
+    accounts,
+    admin,
+    comparison,
+    languages,
+    problems,
+    profile,
+    submissions,
+    welcome,
+)
 from deemster.web.static_files import PATH, show_static_file
 
 
@@ -25,6 +34,8 @@ ROUTES: Final[list[Route]] = [
     *welcome.ROUTES,
     *profile.ROUTES,
     *problems.ROUTES,
+    *languages.ROUTES,
     *admin.ROUTES,
+    *comparison.ROUTES,
     *submissions.ROUTES,
 ]

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from deemster.api.models.submissions import SourceOut
 from deemster.domain.stored_analysis import StoredAnalysis
@@ -14,13 +14,13 @@ MOST_MARKS: Final = 200
 LEVELS: Final = {"warning": "warning", "note": "note", "help": "note", "info": "note"}
 """All other words of compilers mean an error."""
 PLACE_FIRST: Final = re.compile(
-    r"(?:[./\w-]*/)?(?P<file>[\w.-]+)[:(](?P<line>\d+)(?:[:,.]\d+)?\)?:? "
+    r"(?:[./\w-]*/)?(?P<file>[\w.-]+)[:(](?P<line>\d{1,9})(?:[:,.]\d+)?\)?:? "
     r"?(?:(?P<level>fatal error|error|warning|note|info|help)\b[^:]*:)? ?(?P<text>\S.*)"
 )
 """gcc, clang, javac, Go, Free Pascal, TypeScript: `main.c:3:5: error: text`."""
-PLACE_LAST: Final = re.compile(r"\s*--> (?:[./\w-]*/)?(?P<file>[\w.-]+):(?P<line>\d+)")
+PLACE_LAST: Final = re.compile(r"\s*--> (?:[./\w-]*/)?(?P<file>[\w.-]+):(?P<line>\d{1,9})")
 """Rust: the line above has the text."""
-TRACEBACK: Final = re.compile(r'\s*File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d+)')
+TRACEBACK: Final = re.compile(r'\s*File "(?:[^"]*/)?(?P<file>[^"/]+)", line (?P<line>\d{1,9})')
 """Python: the last line of the output has the text."""
 
 
@@ -66,8 +66,23 @@ def level_of(word: str) -> str:
     return LEVELS.get(word.partition("[")[0].strip(), "error")
 
 
-def analysis_marks(analysis: StoredAnalysis) -> Iterator[Mark]:
-    for run in json.loads(analysis.log()).get("runs", ()):
+def analysis_marks(analysis: StoredAnalysis) -> Sequence[Mark]:
+    """Nothing of a log in another form: that of a judge host may have any."""
+    try:
+        return list(marks_of_log(json.loads(analysis.log())))
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ):
+        return []
+
+
+def marks_of_log(log: Mapping[str, Any]) -> Iterator[Mark]:
+    for run in log.get("runs", ()):
         rules = {each["id"]: each for each in run["tool"]["driver"].get("rules", ())}
         for result in run.get("results", ()):
             place = (result.get("locations") or [{}])[0].get("physicalLocation", {})
@@ -76,11 +91,11 @@ def analysis_marks(analysis: StoredAnalysis) -> Iterator[Mark]:
                 continue
             rule = rules.get(result.get("ruleId", ""), {})
             yield Mark(
-                place["artifactLocation"]["uri"],
-                line,
-                result.get("level", "warning"),
-                result["message"]["text"],
-                rule.get("help", {}).get("text", ""),
+                str(place["artifactLocation"]["uri"]),
+                int(line),
+                str(result.get("level", "warning")),
+                str(result["message"]["text"]),
+                str(rule.get("help", {}).get("text", "")),
             )
 
 

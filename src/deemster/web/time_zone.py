@@ -1,10 +1,12 @@
-"""The time zone in which a page shows times: the one that the visitor chose, or UTC."""
+"""The time zone in which a page shows times: the visitor's, or that of the settings."""
 
 from functools import cache
 from typing import Final
 from zoneinfo import ZoneInfo, available_timezones
 
 from starlette.requests import HTTPConnection
+
+from deemster.api.state import app_state
 
 COOKIE: Final = "deemster_time_zone"
 UTC: Final = "UTC"
@@ -30,5 +32,11 @@ def time_zones() -> tuple[str, ...]:
 
 
 def time_zone_of(request: HTTPConnection) -> ZoneInfo:
-    chosen = request.cookies.get(COOKIE, UTC)
-    return ZoneInfo(chosen if chosen in time_zones() else UTC)
+    if is_time_zone_known(request):
+        return ZoneInfo(request.cookies[COOKIE])
+    return ZoneInfo(app_state(request).settings.page_time_zone)
+
+
+def is_time_zone_known(request: HTTPConnection) -> bool:
+    """Otherwise the script of the page tells that of the browser, for the next page."""
+    return request.cookies.get(COOKIE) in time_zones()

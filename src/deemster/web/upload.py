@@ -11,8 +11,9 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from deemster.api.authentication import session_of
 from deemster.api.http.errors import Malformed, TooSlow, WrongMedia
 from deemster.api.http.upload import UPLOAD_TIMEOUT_S, parts_of
+from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
-from deemster.web.page import CSRF_FIELD, Page
+from deemster.web.page import CSRF_FIELD, MOST_FIELDS, Page
 
 MULTIPART: Final = b"multipart/form-data"
 FIELD_BYTES: Final = 4096
@@ -66,6 +67,8 @@ class FormWriter:
 
     def end_part(self) -> None:
         if not self._is_file:
+            if len(self.fields) >= MOST_FIELDS:
+                raise Malformed("The form has too many fields.")
             self.fields[self._name] = self._value.decode("utf-8", "replace")
 
 
@@ -76,20 +79,9 @@ async def read_upload(page: Page, target: BinaryIO, most_bytes: int) -> FormWrit
     if media_type != MULTIPART or not boundary:
         raise WrongMedia("Send the form as multipart/form-data.")
     form = FormWriter(target)
-    parser = MultipartParser(
-        boundary,
-        {
-            "on_part_begin": form.begin_part,
-            "on_header_field": form.header_name,
-            "on_header_value": form.header_value,
-            "on_header_end": form.end_header,
-            "on_headers_finished": form.end_headers,
-            "on_part_data": form.part_data,
-            "on_part_end": form.end_part,
-        },
-    )
     is_checked = False
     try:
+        parser = parser_for(form, boundary)
         async with asyncio.timeout(UPLOAD_TIMEOUT_S):
             async for part in parts_of(page.request, most_bytes + FORM_BYTES):
                 await asyncio.to_thread(parser.write, part)
@@ -101,7 +93,27 @@ async def read_upload(page: Page, target: BinaryIO, most_bytes: int) -> FormWrit
         raise TooSlow("The file took too long to arrive.") from None
     except FormParserError:
         raise Malformed("The form is not valid multipart/form-data.") from None
+    except OSError as fault:
+        raise Unavailable(
+            f"The file can't be stored ({fault.strerror}): free some disk space."
+        ) from fault
     return form
+
+
+def parser_for(form: FormWriter, boundary: bytes) -> MultipartParser:
+    """Raises FormParserError if the boundary is too long."""
+    return MultipartParser(
+        boundary,
+        {
+            "on_part_begin": form.begin_part,
+            "on_header_field": form.header_name,
+            "on_header_value": form.header_value,
+            "on_header_end": form.end_header,
+            "on_headers_finished": form.end_headers,
+            "on_part_data": form.part_data,
+            "on_part_end": form.end_part,
+        },
+    )
 
 
 def check_token(page: Page, fields: Mapping[str, str]) -> None:

@@ -8,6 +8,7 @@ from typing import Self
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.directory_store import sweep
 from deemster.domain.analysis import Analysis, Analyzer
 from deemster.domain.errors import DeemsterError, Unavailable
@@ -95,12 +96,8 @@ class AnalysisOnDemand:
     @asynccontextmanager
     async def open(cls, open_analysis: OpenAnalysis) -> AsyncIterator[Self]:
         analysis = cls(open_analysis)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(analysis._serve())
-            try:
-                yield analysis
-            finally:
-                task.cancel()
+        async with background_task(analysis._serve()):
+            yield analysis
 
     async def analyze(self, language: Language, source: Source) -> Analysis:
         self._wanted.set()

@@ -1,6 +1,5 @@
 """Assembles the API role: one process that serves HTTP on one port."""
 
-import gc
 import resource
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -28,11 +27,16 @@ from deemster.store.notifications import (
     Listener,
     Notifier,
 )
+from deemster.web.error_texts import explain_to_script
 from deemster.web.routes import ROUTES
 from deemster.wiring.http_connection import HttpConnection
 from deemster.wiring.http_server import Server
 from deemster.wiring.problems import open_importer
-from deemster.wiring.process import run_until_signal, signals_handled
+from deemster.wiring.process import (
+    reduce_garbage_collection,
+    run_until_signal,
+    signals_handled,
+)
 from deemster.wiring.resources import (
     database_url,
     open_artifacts,
@@ -100,7 +104,7 @@ async def run_api(settings: Settings) -> None:
             wait_for_output=output_listener.wait,
             wait_for_host_tasks=host_listener.wait,
         )
-        app = create_app(dependencies, ROUTES)
+        app = create_app(dependencies, ROUTES, explain_to_script)
         # Otherwise the shutdown would wait for open event streams.
         await serve(app, settings, at_end=app.state.app_state.drain)
 
@@ -140,12 +144,3 @@ def raise_descriptor_limit() -> None:
     """Each open event stream holds a descriptor."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def reduce_garbage_collection() -> None:
-    """Exempts all objects made so far from garbage collection, which took a tenth of a
-    request's time.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(5_000, 20, 20)

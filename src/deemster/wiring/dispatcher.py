@@ -50,7 +50,12 @@ async def run_dispatcher(settings: Settings) -> None:
             builder=TaskBuilder(
                 artifacts, DataLinks(secret), scale_times=settings.scale_time_limits
             ),
-            push=TaskPusher(pool, http, lambda host, number: derive_key(secret, host, number)),
+            push=TaskPusher(
+                pool,
+                http,
+                lambda host, number: derive_key(secret, host, number),
+                settings.judge_host_networks,
+            ),
             judge_on=settings.judge_on,
             lease_s=settings.lease_s,
             caps={

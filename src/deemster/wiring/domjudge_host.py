@@ -13,22 +13,23 @@ import structlog
 from deemster.directory_store import sweep
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
+from deemster.judgehost.backoff import Backoff
 from deemster.judgehost.domjudge.executables import SCRIPT_PROFILE, Executables
 from deemster.judgehost.domjudge.file_cache import FileCache
 from deemster.judgehost.domjudge.host import DomjudgeHost
 from deemster.judgehost.domjudge.judging import HostParts
 from deemster.judgehost.domjudge.kept_judgings import KeptJudgings
-from deemster.judgehost.domjudge.server import Backoff, DomServer, Login, api_url
+from deemster.judgehost.domjudge.server import BACKOFF, DomServer, Login, api_url
 from deemster.judgehost.domjudge.tasks import IDENTIFIER
 from deemster.judgehost.domjudge.testcases import Testcases
 from deemster.locks import locked
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.build.toolchain import Toolchain, Toolchains
+from deemster.programs.build.toolchain import Toolchain, locate_all
 from deemster.sandbox.command import STANDARD_PROFILES, Profile
 from deemster.sandbox.cores import reserve_cores
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
-from deemster.wiring.judging import script_view, version_box
+from deemster.wiring.judging import script_view
 from deemster.wiring.layers import layers_of
 from deemster.wiring.process import signals_handled
 from deemster.wiring.warming_up import toolchain_views, warming_up
@@ -41,7 +42,7 @@ async def run_domjudge_hosts(settings: Settings, url: str, slots: int | None = N
     slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
     login = login_of(settings, url)
     async with (
-        open_domjudge_hosts(settings, login, slots, Backoff()) as hosts,
+        open_domjudge_hosts(settings, login, slots, BACKOFF) as hosts,
         asyncio.TaskGroup() as group,
     ):
         running = [group.create_task(host.run()) for host in hosts]
@@ -87,8 +88,7 @@ async def open_script_lanes(
     settings: Settings, count: int, cpus: Sequence[int]
 ) -> AsyncIterator[Lanes]:
     """Opens lanes in which scripts can use every installed toolchain."""
-    found = await Toolchains(version_box=version_box(settings)).find_all(load_catalogue())
-    usable = [each for each in found if isinstance(each, Toolchain)]
+    usable = await asyncio.to_thread(locate_all, load_catalogue())
     await asyncio.to_thread(sweep, settings.work_dir)
     async with (
         Lanes.open(

@@ -19,7 +19,7 @@ from deemster.pipeline.evaluate.cascade import ModelTask
 from deemster.pipeline.evaluate.endpoint import ModelEndpoint
 from deemster.pipeline.evaluate.paid_calls import ModelClient
 from deemster.pipeline.evaluate.service import EvaluateService, prepare_variants
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.settings import Settings
 from deemster.store.pool import Pool
 from deemster.wiring.resources import revealed

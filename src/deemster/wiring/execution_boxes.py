@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.cores import unreserved_cores
@@ -53,12 +54,8 @@ async def kept_off(
     boxes: Boxes, opened_on: frozenset[int], core_locks: Path, judging_cores: Collection[int]
 ) -> AsyncIterator[None]:
     """Keeps the boxes on cores on which no worker judges, as `choose_cores` finds them."""
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(keep_off(boxes, opened_on, core_locks, judging_cores))
-        try:
-            yield
-        finally:
-            task.cancel()
+    async with background_task(keep_off(boxes, opened_on, core_locks, judging_cores)):
+        yield
 
 
 def choose_cores(core_locks: Path, judging_cores: Collection[int]) -> frozenset[int]:

@@ -21,7 +21,7 @@ from deemster.wiring.resources import open_command_database, operator
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PackageOutcome:
     path: Path
     imported: Imported | None = None
     error: str = ""
@@ -34,28 +34,28 @@ async def import_all(
     progress: Progress | None = None,
     *,
     publish: bool | None = None,
-) -> list[Outcome]:
+) -> list[PackageOutcome]:
     """Imports each package; one that is refused does not stop the others."""
     async with AsyncExitStack() as stack:
         pool = await stack.enter_async_context(open_command_database(settings))
         store = open_revisions(settings)
-        done: dict[Path, Outcome] = {}
+        done: dict[Path, PackageOutcome] = {}
         revisions: dict[Path, Revision] = {}
         for path in paths:
             try:
                 imported = store.imported(path, skip_outside_links=True)
                 revisions[path] = await stack.enter_async_context(imported)
             except Refused as fault:
-                done[path] = Outcome(path, error=str(fault))
+                done[path] = PackageOutcome(path, error=str(fault))
         limits = await find_limits(settings, list(revisions.values()), progress or NoProgress())
         importer = open_importer(settings, pool)
         request = ImportRequest(Actor(operator()), problem_id, publish=publish)
         for path, revision in revisions.items():
             limit = limits[revision.digest]
             if isinstance(limit, Refused):
-                done[path] = Outcome(path, error=str(limit))
+                done[path] = PackageOutcome(path, error=str(limit))
             else:
-                done[path] = Outcome(
+                done[path] = PackageOutcome(
                     path, await importer.import_revision(revision, request, limit)
                 )
     return [done[path] for path in paths]

@@ -140,9 +140,13 @@ async def open_judging(
     lanes: int,
     cpus: Sequence[int] | None = None,
     precompile_on_demand: bool = True,
+    toolchains: Toolchains | None = None,
 ) -> AsyncIterator[tuple[BuildTools, Lanes]]:
-    """Opens build tools and lanes for the given languages that are installed."""
-    toolchains = Toolchains(version_box=version_box(settings))
+    """Opens build tools and lanes for the given languages that are installed.
+
+    `toolchains` may know some of the languages already.
+    """
+    toolchains = toolchains or Toolchains(version_box=version_box(settings))
     found = await toolchains.find_all(languages)
     usable = [each for each in found if isinstance(each, Toolchain)]
     async with (

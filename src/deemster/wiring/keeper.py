@@ -1,4 +1,4 @@
-"""Assembles the keeper role: rescues jobs, sends webhooks, compares submissions, trims."""
+"""Assembles the keeper role: rescues jobs, sends webhooks, compares programs, trims tables."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,7 @@ from deemster.pipeline.similarity.update import SimilarityUpdate
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.settings import Settings
 from deemster.store import (
     analyses,
@@ -91,7 +91,7 @@ async def run_keeper(settings: Settings) -> None:
                 )
                 group.create_task(deliver(settings, pool, artifacts))
                 if settings.similarity:
-                    group.create_task(compare_submissions(pool, artifacts))
+                    group.create_task(compare_submissions(settings, artifacts))
 
         await run_until_signal(keep())
 
@@ -109,8 +109,12 @@ async def deliver(settings: Settings, pool: Pool, artifacts: Artifacts) -> None:
     await WebhookDispatcher(pool, sender, keys, policy, heng_callbacks).run()
 
 
-async def compare_submissions(pool: Pool, artifacts: Artifacts) -> None:
-    async with Tokenizer() as tokenizer:
+async def compare_submissions(settings: Settings, artifacts: Artifacts) -> None:
+    """What a crash of the database undoes is done again, so no commit waits for the disk."""
+    async with (
+        open_database(settings, "keeper", durable=False) as pool,
+        Tokenizer() as tokenizer,
+    ):
         update = SimilarityUpdate(pool, artifacts, load_catalogue(), tokenizer)
         await repeat(update.run, SIMILARITY_S)
 

@@ -1,4 +1,4 @@
-"""The sandbox layers that the settings ask for."""
+"""Reads from the settings which layers of the sandbox are switched on."""
 
 from functools import reduce
 

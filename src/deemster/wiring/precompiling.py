@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.domain.errors import DeemsterError
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.toolchain import Toolchain
@@ -26,12 +27,8 @@ async def precompiling(
     settings: Settings, build_tools: BuildTools, core_locks: Path
 ) -> AsyncIterator[None]:
     """Creates missing headers while the block runs."""
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(keep_precompiled(settings, build_tools, core_locks))
-        try:
-            yield
-        finally:
-            task.cancel()
+    async with background_task(keep_precompiled(settings, build_tools, core_locks)):
+        yield
 
 
 async def keep_precompiled(

@@ -4,11 +4,14 @@ from collections.abc import Iterable
 
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.limits import MIB
+from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.judge.sources import languages_needed
+from deemster.pipeline.work.jury_languages import JuryLanguages
 from deemster.problems.archive import Bounds
 from deemster.problems.distribution import RevisionDistributor
 from deemster.problems.importing import Importer
 from deemster.problems.revision import Revision, RevisionStore
+from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings
 from deemster.settings.ceilings import problem_ceilings
 from deemster.store.artifacts import Artifacts
@@ -27,7 +30,14 @@ def open_distributor(settings: Settings, artifacts: Artifacts) -> RevisionDistri
 
 def open_importer(settings: Settings, pool: Pool) -> Importer:
     distributor = open_distributor(settings, open_artifacts(settings))
-    return Importer(pool, open_revisions(settings), distributor, problem_ceilings(settings))
+    available = AvailableLanguages(pool, settings.judge_on)
+    return Importer(
+        pool,
+        open_revisions(settings),
+        distributor,
+        problem_ceilings(settings),
+        JuryLanguages(load_catalogue(), available).check,
+    )
 
 
 def find_needed(catalogue: Catalogue, revisions: Iterable[Revision]) -> list[Language]:

@@ -1,9 +1,8 @@
-"""Process control of a role: ends it on SIGTERM or SIGINT, and when its parent or the launcher
-ends.
-"""
+"""Ends a role on a signal or when its parent ends, and tunes its garbage collection."""
 
 import asyncio
 import ctypes
+import gc
 import os
 import signal
 import sys
@@ -102,3 +101,12 @@ def show_arguments(arguments: Sequence[str]) -> None:
     # The last byte stays zero, by which the kernel knows where the arguments end.
     shown = os.fsencode("\0".join(arguments))[: end - start - 1]
     ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)
+
+
+def reduce_garbage_collection() -> None:
+    """Exempts all objects made so far from garbage collection, which took a tenth of a
+    request's time and a twentieth of a case's.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(5_000, 20, 20)

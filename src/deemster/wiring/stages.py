@@ -66,7 +66,7 @@ async def open_stage_handlers(
             lease_s=settings.lease_s,
             most_tries=1 + settings.stage_retries,
             # Nobody waits for a stage to start, and its end can wait for a verdict's NOTIFY.
-            on_end=parts.notifier.notify_soon,
+            on_end=parts.notifier.notify_later,
         ).handle
 
     async with (

@@ -16,8 +16,9 @@ USER_CONTROLLERS: Final = "/sys/fs/cgroup/user.slice/user-{0}.slice/user@{0}.ser
 async def choose_layers(settings: Settings) -> tuple[Settings, str | None]:
     """Returns the settings, and a sentence for the operator if a layer had to be left out.
 
-    Only `deemster up` chooses for itself. A worker refuses to start without a layer, unless the
-    operator leaves that out by name.
+    Only `deemster up` and `deemster languages`, which runs trusted programs, choose for
+    themselves. A worker refuses to start without a layer, unless the operator leaves that out
+    by name.
     """
     layers = layers_of(settings)
     if Layers.CGROUP not in layers or (await check_cgroup(settings.runner)).ok:

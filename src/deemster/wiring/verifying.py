@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from deemster.domain.errors import Refused
-from deemster.pipeline.judge.verify.package_checks import Finding
+from deemster.pipeline.judge.verify.package_checks import PackageFinding
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
@@ -37,7 +37,9 @@ async def verify_all(
                 imported = store.imported(path, skip_outside_links=True)
                 revisions[path] = await stack.enter_async_context(imported)
             except Refused as fault:
-                reports[path] = PackageReport(path, findings=[Finding("error", str(fault))])
+                reports[path] = PackageReport(
+                    path, findings=[PackageFinding("error", str(fault))]
+                )
         needed = await asyncio.to_thread(find_needed, catalogue, list(revisions.values()))
         judging = open_judging(settings, catalogue, needed, lanes=jobs)
         build_tools, lanes = await stack.enter_async_context(judging)

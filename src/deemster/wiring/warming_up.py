@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.domain.limits import MIB
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.command import View
@@ -27,12 +28,8 @@ async def warming_up(settings: Settings, views: Iterable[View]) -> AsyncIterator
     if not settings.warm_up_mb or not paths:
         yield
         return
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(warm_up(paths, settings.warm_up_mb * MIB))
-        try:
-            yield
-        finally:
-            task.cancel()
+    async with background_task(warm_up(paths, settings.warm_up_mb * MIB)):
+        yield
 
 
 def toolchain_views(toolchains: Iterable[Toolchain]) -> list[View]:

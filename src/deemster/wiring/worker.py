@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import structlog
 
@@ -16,6 +17,7 @@ from deemster.domain.work import WorkDetails
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.typed_input import TypedInputs
 from deemster.pipeline.queue.consumer import Consumer
+from deemster.pipeline.queue.topology import ConsumerTimes
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.work.consumers import Consumers
 from deemster.pipeline.work.execute_stage import ExecuteStage
@@ -45,15 +47,19 @@ from deemster.store.pool import Pool
 from deemster.wiring.analyzing import open_worker_analysis
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.judging import make_spool, open_judging, refresh_toolchains
+from deemster.wiring.language_servers import open_language_servers
 from deemster.wiring.precompiling import precompiling
 from deemster.wiring.prepared_problems import open_prepared_problems
 from deemster.wiring.problems import open_distributor
-from deemster.wiring.process import signals_handled
+from deemster.wiring.process import reduce_garbage_collection, signals_handled
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 from deemster.wiring.stages import StageParts, open_stage_handlers, stage_policy
 from deemster.wiring.warming_up import toolchain_views, warming_up
 
 log = structlog.get_logger()
+
+AHEAD_S: Final = 1.0
+"""A submission that was claimed ahead goes back to the queue after this time without a slot."""
 
 
 async def run_worker(settings: Settings, slots: int | None = None) -> None:
@@ -69,6 +75,10 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 "worker",
                 max_size=slots + settings.stage_slots + settings.execution_slots // 2 + 4,
             )
+        )
+        # Starts and heartbeats can be repeated, so they do not wait for the disk.
+        quick_pool = await enter(
+            open_database(settings, "worker", max_size=slots + 2, durable=False)
         )
         artifacts = open_artifacts(settings)
         build_tools, lanes = await enter(
@@ -94,16 +104,19 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             )
         )
         versions = build_tools.toolchains.versions
-        heartbeat = Heartbeat(pool, slots, versions)
+        heartbeat = Heartbeat(quick_pool, slots, versions)
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
+        stage = JudgeStage(
+            pool,
+            artifacts,
+            ProgramJudge(build_tools, problems, ceilings.time_ms),
+            stage_policy(settings),
+        )
         executor = JobExecutor(
             pool=pool,
-            stage=JudgeStage(
-                pool,
-                artifacts,
-                ProgramJudge(build_tools, problems, ceilings.time_ms),
-                stage_policy(settings),
-            ),
+            stage=stage,
+            starting_pool=quick_pool,
+            make_ready=stage.make_ready,
             running_jobs=heartbeat.running_jobs,
             caps=Caps(
                 settings.most_running,
@@ -113,7 +126,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             languages=versions,
             lease_s=settings.lease_s,
             most_tries=settings.run_attempts,
-            on_start=notifier.notify_soon,
+            on_start=notifier.notify_later,
             on_end=notifier.notify,
         )
         after_verdict = await enter(
@@ -131,6 +144,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         )
         # Without slots of their own, stages take those of submissions, by weight (Q8).
         shared = {} if settings.stage_slots else after_verdict
+        reduce_garbage_collection()
         judging = await enter(
             Consumer.open(
                 queue_url(settings),
@@ -140,6 +154,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 strict=settings.strict_priority,
                 rate_per_s=settings.most_per_second,
                 name=heartbeat.running_jobs.worker,
+                times=ConsumerTimes(ahead_s=AHEAD_S),
             )
         )
         executing = await enter(
@@ -184,6 +199,13 @@ async def open_executing(
     """Executions have a consumer and boxes of their own."""
     async with (
         open_execution_boxes(settings, toolchains, core_locks, judging_cores) as boxes,
+        open_language_servers(
+            settings,
+            build_tools.catalogue,
+            build_tools.toolchains.versions,
+            core_locks,
+            judging_cores,
+        ) as language_servers,
         OutputRecorder.open(pool) as recorder,
         Listener.open(database_url(settings), INPUT_CHANNEL) as listener,
         TypedInputs.open(pool, listener) as inputs,
@@ -191,7 +213,13 @@ async def open_executing(
         executor = JobExecutor(
             pool=pool,
             stage=ExecuteStage(
-                pool, build_tools, boxes, recorder, inputs, settings.live_idle_s
+                pool,
+                build_tools,
+                boxes,
+                recorder,
+                inputs,
+                settings.live_idle_s,
+                language_servers,
             ),
             running_jobs=heartbeat.running_jobs,
             caps=Caps(settings.most_executions, settings.most_executions_per_user),
@@ -205,7 +233,7 @@ async def open_executing(
             queue_url(settings),
             settings.env,
             {QueueName.INTERACTIVE: executor.handle},
-            slots=settings.execution_slots,
+            slots=settings.execution_slots + settings.language_servers,
             name=f"{heartbeat.running_jobs.worker}:executions",
         ) as consumer:
             yield consumer

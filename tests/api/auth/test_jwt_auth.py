@@ -20,18 +20,12 @@ from deemster.api.auth.keys import IssuerKeys
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.store.pool import Pool, connection
-from tests.api.auth.issuer_server import AUDIENCE, IssuerServer, Key, issuing
+from tests.api.auth.issuer_server import AUDIENCE, IssuerServer, Key
 from tests.api.browser import audit_entries, make_person, serving
 from tests.api.conftest import Api, MakeDependencies
 from tests.waiting import PATIENCE_S, until
 
 PATH = "/v1/session"
-
-
-@pytest.fixture
-async def issuer() -> AsyncIterator[IssuerServer]:
-    async with issuing() as running:
-        yield running
 
 
 @pytest.fixture

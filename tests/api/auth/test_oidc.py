@@ -9,17 +9,11 @@ import pytest
 
 from deemster.api.auth import oidc
 from deemster.store.pool import Pool, connection
-from tests.api.auth.issuer_server import CLIENT, SECRET, IssuerServer, issuing
+from tests.api.auth.issuer_server import CLIENT, SECRET, IssuerServer
 from tests.api.browser import audit_entries, serving
 from tests.api.conftest import MakeDependencies
 
 LOGIN, CALLBACK, SESSION = "/v1/oidc/login", "/v1/oidc/callback", "/v1/session"
-
-
-@pytest.fixture
-async def issuer() -> AsyncIterator[IssuerServer]:
-    async with issuing() as running:
-        yield running
 
 
 @pytest.fixture

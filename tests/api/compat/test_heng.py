@@ -96,6 +96,18 @@ async def test_the_same_data_is_one_problem(oj: HengClient, pool: Pool) -> None:
     assert await count(pool, "work") == 7
 
 
+async def test_m6_a_problem_of_another_author_never_judges_a_task(
+    oj: HengClient, pool: Pool
+) -> None:
+    """M6: the id follows from the task, so an author who knows it could import one before."""
+    assert (await oj.send(task())).status_code == 201
+    eve = await make_user(pool, "eve", Role.AUTHOR)
+    async with connection(pool) as acquired:
+        await acquired.execute("UPDATE problem SET unlisted = false, owner_id = $1", eve.id)
+    assert (await oj.send(task())).status_code == 409
+    assert await count(pool, "work") == 1
+
+
 async def test_tasks_of_two_accounts_have_two_problems(oj: HengClient, pool: Pool) -> None:
     other = await make_client(pool, oj.http, SECRET, "other")
     assert (await oj.send(task())).status_code == 201

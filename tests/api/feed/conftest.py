@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import AsyncIterator
 
 import httpx
@@ -24,7 +25,10 @@ async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve())
         await until(lambda: server.started)
-        port = server.servers[0].sockets[0].getsockname()[1]
+        listening = server.servers[0].sockets[0]
+        # The server notices after few events that a client does not read.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        port = listening.getsockname()[1]
         url = f"http://127.0.0.1:{port}"
         async with httpx.AsyncClient(base_url=url, timeout=PATIENCE_S) as opened:
             yield opened

@@ -15,6 +15,10 @@ from deemster.api.feed.feed import Feed
 from deemster.api.feed.messages import EventMessage
 from deemster.api.feed.stream import StreamWriter
 from deemster.api.feed.subscriptions import Subscriber, Topic
+from deemster.domain.ids import SubmissionId
+from deemster.domain.judgement import JudgedCase
+from deemster.domain.submission import JudgingProgress
+from deemster.domain.verdict import Verdict
 from deemster.metrics import STREAMS
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import events as stored
@@ -25,7 +29,7 @@ from tests.api.feed.event_client import open_stream
 from tests.builders import make_account, make_submission, queue_submission, start_submission
 from tests.waiting import until
 
-MANY = 40_000
+MANY = 6_000
 """More events than the buffers of a socket hold."""
 BEYOND = 2**61 + 1_000
 """A transaction number that no server in the tests has reached."""
@@ -46,6 +50,24 @@ async def test_pending_messages_of_a_subscriber_are_limited(pool: Pool) -> None:
     assert await listener.wait() == []
     listener.offer(EventMessage(event))
     assert await listener.wait(0.001) == []
+
+
+def test_j10_a_subscriber_gets_each_judged_case_once() -> None:
+    """Another attempt begins again; a submission that waits again shows nothing."""
+    listener = Subscriber(Topic(work=SubmissionId("sub_x")), None)
+    cases = tuple(JudgedCase(number, Verdict.ACCEPTED, 1, 1) for number in (1, 2, 3))
+    listener.is_running = True
+    taken = []
+    for count in (2, 3, 1):
+        listener.show_progress(JudgingProgress(count, 3, cases[:count]))
+        progress = listener.take_progress()
+        assert progress is not None
+        taken.append([each.number for each in progress.cases])
+    assert taken == [[1, 2], [3], [1]]
+    assert listener.take_progress() is None
+    listener.is_running = False
+    listener.show_progress(JudgingProgress(2, 3, cases[:2]))
+    assert listener.take_progress() is None
 
 
 async def test_a_client_that_does_not_read_is_disconnected_and_can_resume(

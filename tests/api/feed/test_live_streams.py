@@ -1,5 +1,6 @@
 """Live output and terminals on a real socket: who may use them, and for how long (E5, E7)."""
 
+import asyncio
 import json
 import socket
 
@@ -21,6 +22,8 @@ from tests.api.feed.event_client import open_stream
 from tests.api.feed.terminal_client import open_terminal
 from tests.builders import end_execution, make_execution, start_execution, write_output
 from tests.waiting import until
+
+OPENED = 20
 
 
 @pytest.fixture(autouse=True)
@@ -150,6 +153,28 @@ async def test_d3_too_much_at_once_is_refused_and_the_terminal_stays_open(
         await client.send(data="fine", key="1")
         await client.message("typed")
     assert await inputs(pool) == [b"fine"]
+
+
+@pytest.mark.parametrize("app", [{"streams_per_user": 2}], indirect=True)
+async def test_d2_streams_that_are_opened_at_the_same_time_are_limited(
+    ada: Api, pool: Pool
+) -> None:
+    execution = await make_execution(pool, ada.user.id)
+    statuses: list[int] = []
+    all_opened = asyncio.Event()
+
+    async def open_one() -> None:
+        path, headers = f"/v1/executions/{execution}/events", ada.user.headers
+        async with ada.client.stream("GET", path, headers=headers) as answer:
+            statuses.append(answer.status_code)
+            if len(statuses) == OPENED:
+                all_opened.set()
+            await all_opened.wait()
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(OPENED):
+            group.create_task(open_one())
+    assert sorted(statuses) == [200] * 2 + [429] * (OPENED - 2)
 
 
 @pytest.mark.parametrize("app", [{"requests_per_second_user": 5}], indirect=True)

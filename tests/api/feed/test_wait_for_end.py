@@ -5,14 +5,14 @@ import asyncio
 import httpx
 import pytest
 
-from deemster.api.feed import feed as feed_module
+from deemster.api.app import create_app
 from deemster.api.feed.feed import Feed
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import settle
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
-from tests.api.conftest import Api
+from tests.api.conftest import Api, MakeDependencies, make_user, running
 from tests.api.feed.event_client import finish
 from tests.api.judgements import JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
@@ -56,15 +56,31 @@ async def test_an_ended_submission_is_shown_at_once(
         assert (await wait_for(ada, submission, 30)).json()["status"] == "finished"
 
 
-async def test_the_wait_is_limited(
-    ada: Api, pool: Pool, monkeypatch: pytest.MonkeyPatch
+async def test_h1_the_wait_is_limited(make_dependencies: MakeDependencies, pool: Pool) -> None:
+    async with running(create_app(make_dependencies(longest_wait_s=0.05))) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        submission = await make_submission(pool, ada.user.id)
+        for wait in ("31", "100000", "1e300"):
+            shown = await wait_for(ada, submission, wait)
+            assert (shown.status_code, shown.json()["status"]) == (200, "queued")
+
+
+async def test_d2_a_user_has_a_limited_number_of_waiting_requests(
+    make_dependencies: MakeDependencies, pool: Pool, artifacts: Artifacts
 ) -> None:
-    assert feed_module.MAX_WAIT_S == 30
-    monkeypatch.setattr(feed_module, "MAX_WAIT_S", 0.05)
-    submission = await make_submission(pool, ada.user.id)
-    for wait in ("31", "100000", "1e300"):
-        shown = await wait_for(ada, submission, wait)
-        assert (shown.status_code, shown.json()["status"]) == (200, "queued")
+    app = create_app(make_dependencies(waits_per_user=2))
+    feed: Feed = app.state.app_state.feed
+    async with running(app) as client, asyncio.TaskGroup() as group:
+        ada = Api(client, await make_user(pool, "ada"))
+        submission = await make_submission(pool, ada.user.id)
+        asking = [group.create_task(wait_for(ada, submission, 30)) for _ in range(2)]
+        await until(lambda: len(feed.subscriptions) == 2)
+        refused = await wait_for(ada, submission, 30)
+        assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
+        assert (await wait_for(ada, submission, 0)).status_code == 200
+        await finish(pool, artifacts, submission)
+        assert [(await each).status_code for each in asking] == [200, 200]
+        assert not feed.waits
 
 
 @pytest.mark.parametrize("wait", ["-1", "soon", "nan", "inf", "", "1e999", "0x1"])

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 import uvicorn
 from fastapi import FastAPI
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deemster.api.http import body
 from deemster.api.http.body import BODY_BYTES
@@ -19,10 +21,20 @@ from tests.builders import make_problem
 from tests.waiting import until
 
 PIECE = 64 * 1024
+TRAILERS_BEGUN = (
+    b"POST /v1/session HTTP/1.1\r\nHost: judge\r\nContent-Type: application/json\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX-Long: "
+)
 
 
 @pytest.fixture
 async def port(app: FastAPI) -> AsyncIterator[int]:
+    async with serving(app) as port:
+        yield port
+
+
+@contextlib.asynccontextmanager
+async def serving(app: ASGIApp) -> AsyncIterator[int]:
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, http=HttpConnection, log_config=None, access_log=False
     )
@@ -167,11 +179,19 @@ async def test_an_invalid_content_length_does_no_harm(port: int, user: User) -> 
     await test_one_connection_serves_many_requests(port, user)
 
 
+@pytest.mark.parametrize(
+    "begun",
+    [b"GET /healthz HTTP/1.1\r\nX-Long: ", TRAILERS_BEGUN],
+    ids=["headers", "trailers"],
+)
 @pytest.mark.parametrize("piece", [b"x" * PIECE, b"X-Many: x\r\n" * 5000], ids=["one", "many"])
-async def test_headers_without_end_are_cut_off(port: int, user: User, piece: bytes) -> None:
+async def test_headers_and_trailers_without_end_are_cut_off(
+    port: int, user: User, monkeypatch: pytest.MonkeyPatch, begun: bytes, piece: bytes
+) -> None:
     """D3: before authentication."""
+    monkeypatch.setattr(body, "BODY_TIMEOUT_S", 1)
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /healthz HTTP/1.1\r\nX-Long: ")
+    writer.write(begun)
     answered = asyncio.Event()
 
     async def flood() -> None:
@@ -191,6 +211,24 @@ async def test_headers_without_end_are_cut_off(port: int, user: User, piece: byt
     assert status in {b"HTTP/1.1 400 Bad Request\r\n", b""}
     writer.close()
     await test_one_connection_serves_many_requests(port, user)
+
+
+async def test_d3_trailers_are_no_headers_of_the_request() -> None:
+    async def show_headers(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        while (await receive()).get("more_body"):
+            pass
+        names = [name.decode() for name, _ in scope["headers"]]
+        await PlainTextResponse(" ".join(names))(scope, receive, send)
+
+    async with serving(show_headers) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"POST / HTTP/1.1\r\nHost: judge\r\nTransfer-Encoding: chunked\r\n\r\n")
+        writer.write(b"2\r\n{}\r\n0\r\nCookie: a=b\r\nHost: other\r\n\r\n")
+        _, _, names = await answer_of(reader)
+        writer.close()
+    assert names == b"host transfer-encoding"
 
 
 async def test_headers_may_arrive_in_pieces_and_after_a_long_body(

@@ -128,27 +128,31 @@ async def test_an_internal_error_shows_only_its_request_id(
     """A11: the log has the error, under that id."""
     await make_problem(pool)
     async with connection(pool) as acquired:
-        await acquired.execute(BROKEN.format(table="problem_tally"))
+        await acquired.execute(BROKEN.format(table="listed_problem"))
+    await pool.expire_connections()  # what they have prepared still reads the table
     answer = await ada.get("/v1/problems/prob_sum")
     assert answer.status_code == 500
     assert answer.headers["content-type"] == "application/problem+json"
     body = answer.json()
     assert body["type"] == "urn:deemster:error:internal"
-    assert "tally" not in answer.text
+    assert "listed" not in answer.text
     (crash,) = [line for line in log_lines if line["event"] == "request.crashed"]
     assert crash["requestId"] == body["request_id"]
-    assert "problem_tally" in str(crash["exc_info"])
+    assert "listed_problem" in str(crash["exc_info"])
 
 
 async def test_requests_after_an_internal_error_are_served(
     client: httpx.AsyncClient, ada: Api, pool: Pool
 ) -> None:
     async with connection(pool) as acquired:
-        await acquired.execute(BROKEN.format(table="problem"))
+        await acquired.execute(BROKEN.format(table="listed_problem"))
+    await pool.expire_connections()
     answers = await asyncio.gather(*(ada.get("/v1/problems") for _ in range(20)))
     assert {answer.status_code for answer in answers} == {500}
     async with connection(pool) as acquired:
-        await acquired.execute("DROP VIEW problem; ALTER TABLE hidden RENAME TO problem")
+        await acquired.execute(
+            "DROP VIEW listed_problem; ALTER TABLE hidden RENAME TO listed_problem"
+        )
     assert (await ada.get("/v1/problems")).status_code == 200
 
 

@@ -1,19 +1,23 @@
 """A6: HEAD answers as GET without a body, and large answers are compressed."""
 
 import httpx
-import pytest
 
 from deemster.store.pool import Pool
 from tests.api.conftest import Api
 from tests.builders import make_submission
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/v1/problems", "/v1/submissions", "/docs", "/"])
-async def test_head_works_where_get_does(ada: Api, path: str) -> None:
-    got = await ada.client.get(path, headers=ada.user.headers)
-    head = await ada.client.head(path, headers=ada.user.headers)
-    assert (head.status_code, head.content) == (got.status_code, b"")
-    assert head.headers["content-type"] == got.headers["content-type"]
+async def test_head_works_where_get_does(admin: Api) -> None:
+    paths = (await admin.client.get("/openapi.json")).json()["paths"]
+    plain = [path for path in paths if "get" in paths[path] and "{" not in path]
+    assert len(plain) > 20
+    for path in ("/", "/docs", *plain):
+        if path.endswith("/events"):
+            continue  # it has no end
+        got = await admin.client.get(path, headers=admin.user.headers)
+        head = await admin.client.head(path, headers=admin.user.headers)
+        assert (head.status_code, head.content) == (got.status_code, b""), path
+        assert head.headers["content-type"] == got.headers["content-type"]
 
 
 async def test_head_of_a_submission_and_of_its_stream_end(ada: Api, pool: Pool) -> None:

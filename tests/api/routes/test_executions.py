@@ -1,5 +1,6 @@
 """`/v1/executions` without a worker: accepted once, shown to its owner only, ended, listed."""
 
+import asyncio
 import base64
 from typing import Any
 
@@ -211,6 +212,16 @@ async def test_d2_a_user_has_few_programs_that_wait_for_people(
         assert (await bob.post(PATH, live)).status_code == 202
         assert (await ada.delete(first.headers["location"])).status_code == 200
         assert (await ada.post(PATH, live)).status_code == 202
+
+
+async def test_d2_programs_that_are_sent_at_the_same_time_are_counted(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    live = {**PROGRAM, "io": "streams"}
+    async with running(create_app(make_dependencies(live_executions_per_user=2))) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        answers = await asyncio.gather(*(ada.post(PATH, live) for _ in range(10)))
+    assert sorted(each.status_code for each in answers) == [202] * 2 + [429] * 8
 
 
 async def test_q15_without_a_worker_executions_are_accepted_with_a_warning_or_refused(

@@ -1,14 +1,27 @@
 """`/v1/judgehost`: M4: judge hosts register, send heartbeats, drain and leave."""
 
+import base64
+
 import pytest
 
+from deemster.api.routes import host_tasks
+from deemster.domain.execution import ExecutionLimits, ProgramIo
 from deemster.domain.ids import SubmissionId, WorkerId, new_id
-from deemster.domain.judge_host import JUDGE
-from deemster.store import leases, workers
-from deemster.store.pool import Pool, connection
+from deemster.domain.job import Task
+from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId
+from deemster.pipeline.remote.tasks import read_details
+from deemster.pipeline.verdict.attempt import Caps, start
+from deemster.store import leases, remote_tasks, workers
+from deemster.store.pool import Pool, connection, transaction
+from deemster.store.remote_tasks import HostRoom
 from tests.api.conftest import Api
 from tests.api.host_client import HostClient, add_host
-from tests.builders import make_submission, queue_submission, start_submission
+from tests.builders import (
+    make_execution,
+    make_submission,
+    queue_submission,
+    start_submission,
+)
 
 HOSTS = "/v1/admin/judge-hosts"
 
@@ -34,6 +47,55 @@ async def send_task(
             *(judge, submission, details.attempt, purpose, host.key.host, worker),
         )
     return judge, submission
+
+
+async def test_m1_a_host_stores_no_more_output_than_the_limits_of_the_program_allow(
+    pool: Pool, host: HostClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M1: each update may have 64 MB, and nothing else would end them."""
+    monkeypatch.setattr(host_tasks, "SPARE_BYTES", 1000)
+    path = await execution_of(pool, host)
+
+    async def update(number: int, size_bytes: int) -> int:
+        content = base64.b64encode(b"x" * size_bytes).decode()
+        return (await host.post(path, {"output": [chunk(number, content)]})).status_code
+
+    most = 2 * ExecutionLimits().output_bytes
+    assert [await update(1, most), await update(2, 1000), await update(3, 1)] == [200, 200, 422]
+
+
+@pytest.mark.parametrize("changed", [{"number": 0}, {"number": 2**40}, {"at_ms": -(2**70)}])
+async def test_m1_output_with_numbers_out_of_range_is_no_fault_of_the_server(
+    pool: Pool, host: HostClient, changed: dict[str, int]
+) -> None:
+    path = await execution_of(pool, host)
+    answer = await host.post(path, {"output": [{**chunk(1, ""), **changed}]})
+    assert answer.status_code == 422, answer.text
+
+
+def chunk(number: int, content: str) -> dict[str, object]:
+    return {"attempt": 1, "number": number, "stream": 1, "at_ms": 1, "content": content}
+
+
+async def execution_of(pool: Pool, host: HostClient) -> str:
+    """The path for updates of an execution that the host runs."""
+    worker = WorkerId(await host.register(execution_slots=1))
+    work = await make_execution(pool, io=ProgramIo.BATCH)
+    await start(
+        pool,
+        work,
+        worker,
+        task=Task.EXECUTE,
+        read=lambda acquired, work: read_details(acquired, Task.EXECUTE, work),
+        lease_s=3600,
+        caps=Caps(),
+        languages=None,
+    )
+    judge = JudgeId(new_id(JUDGE))
+    room = HostRoom(worker, JudgeHostId(host.key.host), None, None)
+    async with transaction(pool) as writing:
+        await remote_tasks.register(writing, judge, work, 1, Task.EXECUTE, room)
+    return f"callbacks/{work}/{judge}/update"
 
 
 async def stale(pool: Pool) -> set[str]:
@@ -78,6 +140,19 @@ async def test_m4_a_heartbeat_tells_what_the_host_has(host: HostClient, pool: Po
         rate = await workers.rate_per_s(acquired)
     assert (found.busy, found.languages, found.versions) == (1, ["go"], {"go": "1.2"})
     assert (data, rate) == ([digest], 4)
+
+
+async def test_m1_a_host_can_not_tell_of_more_cases_than_the_problem_has(
+    pool: Pool, host: HostClient
+) -> None:
+    """M1: the page of the submission shows each case, also billions of them."""
+    worker = await host.register()
+    judge, _ = await send_task(pool, host, worker)
+    most = 2**31 - 1
+    await host.beat(worker, running=[{"judge_id": judge, "done": most, "total": most}])
+    async with connection(pool) as acquired:
+        rows = await acquired.fetch("SELECT cases_done, cases_total FROM lease")
+    assert list(map(tuple, rows)) == [(3, 3)]
 
 
 async def test_m4_a_heartbeat_renews_the_leases_of_tasks_and_names_lost_ones(

@@ -84,8 +84,28 @@ SELECT 'whd_' || n, $1, $2, 'kind ' || n, 'https://receiver.example/', state, tr
        AS hook (n, state, tries, due, claimed, ended)"""
 
 
+async def test_o1_metrics_tell_the_longest_wait_of_each_kind(
+    admin: Api, ada: Api, pool: Pool
+) -> None:
+    """O1: what runs waits no longer."""
+    running = await make_submission(pool, ada.user.id)
+    oldest = await make_submission(pool, ada.user.id)
+    await make_submission(pool, ada.user.id)
+    await start_submission(pool, running)
+    async with connection(pool) as acquired:
+        for submission, hours in ((running, 3), (oldest, 2)):
+            await acquired.execute(
+                "UPDATE work SET submitted_at = now() - $2 * interval '1 hour' WHERE id = $1",
+                submission,
+                hours,
+            )
+    shown = await numbers(admin)
+    assert 7_200 <= shown["deemster_oldest_wait_seconds submission"] < 3 * 3600
+    assert shown["deemster_oldest_wait_seconds execution"] == 0
+
+
 async def test_o1_metrics_count_webhook_deliveries(admin: Api, pool: Pool) -> None:
-    """Read from the database, because the keeper has no /metrics."""
+    """Read from the database, so that all processes that deliver count together."""
     submission = await make_submission(pool, admin.user.id)
     async with connection(pool) as acquired:
         await acquired.execute(HOOKS, submission, admin.user.id)

@@ -4,7 +4,7 @@ import asyncio
 import io
 import tarfile
 import zipfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
@@ -16,13 +16,21 @@ from fastapi import FastAPI
 from deemster.api.app import create_app
 from deemster.api.http import upload
 from deemster.domain.account import Role
+from deemster.domain.ids import AccountId
 from deemster.domain.limits import MIB
-from deemster.problems.importing import MOST_UPLOADS
+from deemster.problems.importing import MOST_UPLOADS, UPLOADS_PER_ACCOUNT
 from deemster.problems.new_package import make_package
 from deemster.store import audit
 from deemster.store.audit import AuditEntry
 from deemster.store.pool import Pool, connection
-from tests.api.conftest import Api, MakeDependencies, make_user, program, running
+from tests.api.conftest import (
+    Api,
+    MakeDependencies,
+    make_user,
+    make_worker,
+    program,
+    running,
+)
 from tests.builders import make_submission
 
 PATH = "/v1/problems"
@@ -168,8 +176,9 @@ async def test_i1_of_two_concurrent_imports_with_one_key_one_is_done(
     eve: Api, pool: Pool, package: Path
 ) -> None:
     content = zipped(package)
-    both = await asyncio.gather(*(send(eve, content, key="k") for _ in range(MOST_UPLOADS)))
-    assert [answer.status_code for answer in both] == [201] * MOST_UPLOADS
+    times = UPLOADS_PER_ACCOUNT
+    both = await asyncio.gather(*(send(eve, content, key="k") for _ in range(times)))
+    assert [answer.status_code for answer in both] == [201] * times
     assert len({answer.text for answer in both}) == 1
     assert len(await audit_entries(pool)) == 1
 
@@ -348,6 +357,21 @@ async def test_file_names_outside_the_package_are_refused(eve: Api, tmp_path: Pa
     assert found(tmp_path, "evil") == []
 
 
+async def test_j8_a_link_that_leaves_an_uploaded_package_is_refused(
+    eve: Api, package: Path
+) -> None:
+    link = tarfile.TarInfo("mine/statement/problem.de.pdf")
+    link.type, link.linkname = tarfile.SYMTYPE, "../../../mine.pdf"
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        archive.add(package, "mine")
+        archive.addfile(link)
+    answer = await send(eve, made.getvalue(), kind="application/x-tar")
+    assert answer.status_code == 422
+    assert "leads outside of the package" in answer.json()["detail"]
+    assert (await eve.get(PATH)).json()["items"] == []
+
+
 async def test_only_archives_are_accepted(eve: Api, package: Path) -> None:
     """A6"""
     for kind in ("application/json", "text/plain", ""):
@@ -415,6 +439,41 @@ async def test_d3_an_upload_that_does_not_arrive_times_out(
     assert left(tmp_path) == []
 
 
+async def test_d3_an_upload_that_trickles_times_out(
+    eve: Api, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upload, "SLOW_S", 0.0)
+    monkeypatch.setattr(upload, "SLOWEST_BYTES_PER_S", 10**12)
+    sent = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(1000):
+            sent += 1
+            yield b"x"
+
+    answer = await send(eve, parts())
+    assert answer.status_code == 408
+    assert sent < 1000
+    assert left(tmp_path) == []
+
+
+async def test_o8_a_package_whose_checker_no_machine_can_run_is_refused(
+    eve: Api, package: Path, pool: Pool
+) -> None:
+    """O8: with the list of languages that are available."""
+    await make_worker(pool, "python3", "c")
+    checker = package / "output_validator" / "check.rs"
+    checker.parent.mkdir()
+    checker.write_text("fn main() {}")
+    answer = await send(eve, zipped(package))
+    assert (answer.status_code, answer.json()["code"]) == (422, "language_not_available")
+    assert "output_validator" in answer.json()["detail"]
+    assert "use one of c, python3." in answer.json()["detail"]
+    checker.rename(checker.with_name("check.py"))
+    assert (await send(eve, zipped(package))).status_code == 201
+
+
 async def test_an_interrupted_upload_leaves_no_files(
     app: FastAPI, eve: Api, tmp_path: Path
 ) -> None:
@@ -449,18 +508,33 @@ async def test_an_interrupted_upload_leaves_no_files(
     assert left(tmp_path) == []
 
 
-async def test_concurrent_imports_are_limited(
-    app: FastAPI, eve: Api, package: Path, tmp_path: Path
+@pytest.mark.parametrize(
+    ("uploading", "status"),
+    [
+        ([f"usr_{number}" for number in range(MOST_UPLOADS)], 429),
+        (["usr_1"] * UPLOADS_PER_ACCOUNT, 201),
+        (["eve"] * UPLOADS_PER_ACCOUNT, 429),
+    ],
+    ids=["many authors", "another author", "the same author"],
+)
+async def test_d3_concurrent_imports_are_limited(
+    app: FastAPI,
+    eve: Api,
+    package: Path,
+    tmp_path: Path,
+    uploading: Sequence[str],
+    status: int,
 ) -> None:
-    """D3: so that uploads can't fill the disk."""
+    """D3: so that uploads can't fill the disk, and those of one author don't delay others."""
     importer = app.state.app_state.dependencies.importer
     async with AsyncExitStack() as stack:
-        for _ in range(MOST_UPLOADS):
-            await stack.enter_async_context(importer.upload_directory())
+        for name in uploading:
+            account = eve.user.id if name == "eve" else AccountId(name)
+            await stack.enter_async_context(importer.upload_directory(account))
         answer = await send(eve, zipped(package))
-        assert answer.status_code == 429
-        assert int(answer.headers["retry-after"]) > 0
-    assert (await send(eve, zipped(package))).status_code == 201
+        assert answer.status_code == status
+        assert status != 429 or int(answer.headers["retry-after"]) > 0
+    assert (await send(eve, zipped(package))).status_code in {200, 201}
     assert left(tmp_path) == []
 
 
@@ -528,3 +602,32 @@ async def test_a11_only_the_author_and_admins_download_a_package(
     assert (again.status_code, again.json()["digest"]) == (200, first["digest"])
     with tarfile.open(fileobj=io.BytesIO(answer.content)) as tar:
         assert "mine/problem.yaml" in tar.getnames()
+
+
+async def test_w1_statements_attachments_and_samples_are_downloaded(
+    eve: Api, ada: Api, package: Path
+) -> None:
+    """A11: nothing else of a package, and nothing of a problem that is not published."""
+    files = {"attachments/start.py": b"start", "attachments/more/data.bin": b"\xff" * 5}
+    for name, content in {**files, "statement/problem.de.pdf": b"%PDF-1.4"}.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_bytes(content)
+    answer = await send(eve, zipped(package), f"{PATH}?publish=false")
+    assert answer.status_code == 201, answer.text
+    problem = f"{PATH}/{answer.json()['id']}"
+    assert (await ada.get(f"{problem}/files/start.py")).status_code == 404
+    assert (await eve.client.post(f"{problem}/publish", headers=eve.user.headers)).is_success
+
+    shown = (await ada.get(problem)).json()
+    listed = {each["name"]: each["bytes"] for each in shown["files"]}
+    assert listed == {"mine.de.pdf": 8, "start.py": 5, "data.bin": 5}
+    for name, size_bytes in listed.items():
+        sent = await ada.get(f"{problem}/files/{name}")
+        assert len(sent.content) == size_bytes
+        assert sent.headers["content-disposition"].startswith("attachment")
+    for name in ("problem.yaml", "1.in", "..%2Fproblem.yaml"):
+        assert (await ada.get(f"{problem}/files/{name}")).status_code == 404
+    packed = zipfile.ZipFile(io.BytesIO((await ada.get(f"{problem}/samples")).content))
+    inputs = [packed.read(name).decode() for name in packed.namelist() if name.endswith(".in")]
+    assert inputs == [each["input"] for each in shown["samples"]]
+    assert len(packed.namelist()) == 2 * len(inputs)

@@ -52,10 +52,14 @@ async def test_a_problem_shows_statement_samples_and_limits(
             {"input": "1 2\n", "output": "3\n", "interaction": None},
             {"input": None, "output": None, "interaction": "<1\n>2\n"},
         ],
+        "files": [],
         "license": "CC0",
         "published": True,
         "submits": 2,
         "accepted": 1,
+        "tags": [],
+        "difficulty": None,
+        "difficulty_given": False,
     }
     listed = (await ada.get("/v1/problems")).json()["items"]
     assert [(each["id"], each["submits"], each["accepted"]) for each in listed] == [

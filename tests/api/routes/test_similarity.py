@@ -11,7 +11,7 @@ import pytest
 from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store import audit
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, transaction
@@ -33,7 +33,7 @@ class Course:
 
 
 @pytest.fixture
-async def course(pool: Pool, artifacts: Artifacts) -> Course:
+async def course(pool: Pool, artifacts: Artifacts, tokenizer: Tokenizer) -> Course:
     """Zoe submitted first, Eve copied and renamed, and Tom copied from Eve."""
     found = Course(
         first=await finish(pool, artifacts, "zoe", ORIGINAL),
@@ -44,8 +44,7 @@ async def course(pool: Pool, artifacts: Artifacts) -> Course:
             pool, artifacts, "tom", Path("disguised.py"), verdict=Verdict.WRONG_ANSWER
         ),
     )
-    async with Tokenizer() as tokenizer:
-        await compare_all(pool, artifacts, tokenizer)
+    await compare_all(pool, artifacts, tokenizer)
     return found
 
 
@@ -101,12 +100,11 @@ async def test_pairs_come_in_pages(admin: Api, course: Course) -> None:
 
 
 async def test_several_submissions_of_two_users_are_one_pair(
-    admin: Api, course: Course, pool: Pool, artifacts: Artifacts
+    admin: Api, course: Course, pool: Pool, artifacts: Artifacts, tokenizer: Tokenizer
 ) -> None:
     for _ in range(2):
         await finish(pool, artifacts, "zoe", ORIGINAL)
-    async with Tokenizer() as tokenizer:
-        await compare_all(pool, artifacts, tokenizer)
+    await compare_all(pool, artifacts, tokenizer)
     items = (await admin.get(PROBLEM)).json()["items"]
     users = [frozenset((pair["first"]["user"], pair["second"]["user"])) for pair in items]
     assert len(users) == len(set(users)) == 3

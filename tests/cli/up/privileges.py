@@ -31,8 +31,8 @@ class Privileges:
 def read_privileges(pid: int) -> Privileges | None:
     """None: the process has ended."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-        argv = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+        lines = Path(f"/proc/{pid}/status").read_text(errors="replace").splitlines()
+        argv = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").replace("\0", " ")
         namespace = Path(f"/proc/{pid}/ns/user").stat().st_ino
     except OSError:
         return None

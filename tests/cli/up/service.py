@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,15 @@ READY = re.compile(r"^Ready after .*: (http://\S+)$", re.MULTILINE)
 
 
 class Up:
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, command: Sequence[str] = COMMAND) -> None:
         """The data directory is below a directory that only its owner may enter."""
         self.data = directory / "data"
+        self._command = command
         self._output = directory / "output"
         self._environment = {
             **os.environ,
             "DEEMSTER_WORK_DIR": str(directory / "work"),
+            "DEEMSTER_EXECUTION_SLOTS": "4",
             "DEEMSTER_PRECOMPILE": "false",
             "DEEMSTER_WARM_UP_MB": "0",
             "COLUMNS": "200",
@@ -62,7 +64,7 @@ class Up:
         with self._output.open("wb") as output:
             self._process = subprocess.Popen(
                 [
-                    *COMMAND,
+                    *self._command,
                     "up",
                     "--data",
                     str(self.data),
@@ -155,7 +157,7 @@ def read_parents() -> dict[int, int]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
             try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                fields = (entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
             except OSError:
                 continue
             parents[int(entry.name)] = int(fields[1])
@@ -164,7 +166,7 @@ def read_parents() -> dict[int, int]:
 
 def role_of(pid: int) -> str:
     try:
-        argv = Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
+        argv = Path(f"/proc/{pid}/cmdline").read_text(errors="replace").rstrip("\0").split("\0")
     except OSError:
         return ""
     return "postgres" if argv[0].endswith("/postgres") else argv[-1]

@@ -23,8 +23,9 @@ CORRECT = "print(sum(map(int, input().split())))\n"
 WRONG = "print(0)\n"
 
 
-async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
+async def test_o7_a_second_start_keeps_the_data_of_the_first(kept_up: Up) -> None:
     """O7, O4, Q14: the token is shown only once; everything ends after one Ctrl-C."""
+    up = kept_up
     await up.start()
     link = await until(lambda: LINK.search(up.output), why=lambda: up.output)
     assert link is not None
@@ -68,7 +69,7 @@ async def test_o7_a_second_start_keeps_the_data_of_the_first(up: Up) -> None:
     assert wrong.stdout.startswith("Wrong Answer")
     assert "failed in case" in wrong.stdout
 
-    (up.data.parent / "loop.py").write_text("while True: pass\n")
+    (up.data.parent / "loop.py").write_text("import time\ntime.sleep(60)\n")
     loop = up.command("submit", str(up.data.parent / "loop.py"), "--problem", "prob_aplusb")
     assert loop.returncode == 0, loop.stderr
     processes = up.processes()
@@ -119,8 +120,9 @@ async def check_database_role(up: Up) -> None:
         await asyncpg.connect(url.replace(APPLICATION, "postgres"))
 
 
-async def test_a_killed_process_is_restarted(up: Up) -> None:
-    """O4: each role and the database; when the supervisor is killed, nothing is left."""
+async def test_a_killed_process_is_restarted(kept_up: Up) -> None:
+    """O4, O9: each role and the database; when the supervisor is killed, nothing is left."""
+    up = kept_up
     await up.start()
     (up.data.parent / "sum.py").write_text(CORRECT)
     for name in ("api", "relay", "worker", "keeper"):
@@ -138,9 +140,11 @@ async def test_a_killed_process_is_restarted(up: Up) -> None:
     assert f"Deemster uses {up.data} already (`deemster up`, process" in second.stderr
 
     backup = up.data.parent / "backup.tar"
-    done = up.command("backup", str(backup))
+    done = up.command("backup", str(backup), "--verify")
     assert done.returncode == 0, done.stderr
     assert backup.stat().st_size > 1 << 20
+    assert f"Verified {backup}: it can be restored" in done.stdout
+    check_verification(up, backup)
     refused = up.command("restore", str(backup), "--force")
     assert refused.returncode == 2
     assert "stop that one first" in refused.stderr
@@ -149,6 +153,17 @@ async def test_a_killed_process_is_restarted(up: Up) -> None:
     up.process.send_signal(signal.SIGKILL)
     up.process.wait()
     await all_gone(processes)
+
+
+def check_verification(up: Up, backup: Path) -> None:
+    """O9: a backup that exists is verified again, and not written again."""
+    damaged = backup.with_name("damaged.tar")
+    damaged.write_bytes(backup.read_bytes()[: backup.stat().st_size // 2])
+    for file, code in ((backup, 0), (damaged, 2)):
+        before = file.read_bytes()
+        done = up.command("backup", str(file), "--verify")
+        assert done.returncode == code, done.stderr
+        assert ("Wrote" in done.stdout, file.read_bytes() == before) == (False, True)
 
 
 async def test_a_port_in_use_is_an_error_before_anything_starts(up: Up) -> None:
@@ -179,5 +194,5 @@ async def test_a_role_that_can_not_start_ends_everything(
     up.begin(DEEMSTER_RUNNER=str(tmp_path / "none"), DEEMSTER_DATABASE_URL=database_url)
     assert await up.ended() == 2
     assert "The worker can't start" in up.output
-    assert "DEEMSTER_RUNNER" in up.output
+    assert "can't be executed. Reinstall Deemster, or set DEEMSTER_RUNNER" in up.output
     assert not (up.data / "postgres").exists()

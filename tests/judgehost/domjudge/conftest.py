@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from deemster.judgehost.backoff import Backoff
 from deemster.judgehost.domjudge.host import DomjudgeHost
-from deemster.judgehost.domjudge.server import Backoff, Login
+from deemster.judgehost.domjudge.server import Login
 from deemster.settings import Settings
 from deemster.wiring.domjudge_host import open_domjudge_hosts
 from tests.judgehost.domjudge.domserver import PASSWORD, USER, DomServerStub, JudgingStub
 from tests.judgehost.domjudge.http_server import serving
 from tests.waiting import until
 
-QUICK = Backoff(tries=4, first_s=0.01, most_s=0.05)
+QUICK = Backoff(first_s=0.01, longest_s=0.05, tries=4)
 RUNNER = Path(os.environ["DEEMSTER_RUNNER"]) if "DEEMSTER_RUNNER" in os.environ else None
 
 
@@ -28,6 +29,7 @@ def settings_in(directory: Path) -> Settings:
         work_dir=directory / "work",
         judgehost_name="room-a",
         runner=RUNNER,
+        warm_up_mb=0,
     )
 
 

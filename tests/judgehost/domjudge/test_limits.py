@@ -14,7 +14,7 @@ from deemster.judgehost.domjudge.limits import (
     time_limit,
 )
 from deemster.judgehost.domjudge.result import (
-    ProgramRun,
+    ProgramEnd,
     RunResult,
     output_result,
     program_failure,
@@ -64,7 +64,7 @@ def run_of(
     exit_code: int | None = 0,
     signal: int | None = None,
     interactive: bool = False,
-) -> ProgramRun:
+) -> ProgramEnd:
     report = Report(
         status,
         exit_code=exit_code,
@@ -74,7 +74,7 @@ def run_of(
         memory_bytes=1000,
         stdout_truncated=status is RunStatus.OUTPUT_LIMIT,
     )
-    return ProgramRun(report, TimeLimit(1, 2), 10, 0, is_interactive=interactive)
+    return ProgramEnd(report, TimeLimit(1, 2), 10, 0, is_interactive=interactive)
 
 
 @pytest.mark.parametrize(
@@ -95,14 +95,14 @@ def run_of(
     ],
 )
 def test_a_program_fails_as_it_does_under_runguard(
-    run: ProgramRun, expected: RunResult | None
+    run: ProgramEnd, expected: RunResult | None
 ) -> None:
     assert program_failure(run) is expected
 
 
 def test_no_output_is_told_only_if_it_is_wrong_and_not_interactive() -> None:
-    silent = ProgramRun(run_of().report, TimeLimit(1, 2), 0, 0)
-    playing = ProgramRun(run_of().report, TimeLimit(1, 2), 0, 0, is_interactive=True)
+    silent = ProgramEnd(run_of().report, TimeLimit(1, 2), 0, 0)
+    playing = ProgramEnd(run_of().report, TimeLimit(1, 2), 0, 0, is_interactive=True)
     assert output_result(silent, Verdict.ACCEPTED) is RunResult.CORRECT
     assert output_result(silent, Verdict.WRONG_ANSWER) is RunResult.NO_OUTPUT
     assert output_result(playing, Verdict.WRONG_ANSWER) is RunResult.WRONG_ANSWER
@@ -120,7 +120,7 @@ def test_no_output_is_told_only_if_it_is_wrong_and_not_interactive() -> None:
         (run_of(RunStatus.OUTPUT_LIMIT, exit_code=None), {"output-truncated: stdout"}),
     ],
 )  # fmt: skip
-def test_metadata_has_the_form_of_program_meta(run: ProgramRun, lines: set[str]) -> None:
+def test_metadata_has_the_form_of_program_meta(run: ProgramEnd, lines: set[str]) -> None:
     assert lines <= set(program_metadata(run).splitlines())
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from deemster.cli.exit_codes import ExitCode
 from deemster.domain.errors import Refused
-from deemster.judgehost.domjudge.server import Backoff, Login
+from deemster.judgehost.domjudge.server import Login
 from deemster.wiring.domjudge_host import open_domjudge_hosts
 from tests.judgehost.domjudge.conftest import QUICK, RUNNER, judging_for, settings_in
 from tests.judgehost.domjudge.domserver import PASSWORD, USER, DomServerStub
@@ -59,7 +59,7 @@ async def test_calls_that_fail_for_now_are_repeated(tmp_path: Path, status: int 
 
 async def test_a_report_that_never_arrives_is_judged_again(tmp_path: Path) -> None:
     server = DomServerStub()
-    server.faults.extend([("add-judging-run", 500)] * QUICK.tries)
+    server.faults.extend([("add-judging-run", 500)] * (QUICK.tries or 0))
     judging = submit(server, CASES, {"a.py": ECHO})
     async with judging_for(server, tmp_path) as site:
         await site.judged(judging)
@@ -171,7 +171,7 @@ async def test_two_processes_can_not_have_one_name(tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     async with open_domjudge_hosts(settings, login, 1, QUICK):
         with pytest.raises(Refused, match="already runs"):
-            async with open_domjudge_hosts(settings, login, 1, Backoff()):
+            async with open_domjudge_hosts(settings, login, 1, QUICK):
                 pass
 
 
@@ -180,7 +180,7 @@ async def test_a_runner_that_dies_costs_no_result(tmp_path: Path) -> None:
     judging = submit(server, CASES, {"a.py": LONG_FIRST})
     of_others = runners_of(os.getpid())
     async with judging_for(server, tmp_path) as site:
-        await until(lambda: any("a.py" in line for line in command_lines(os.getpid())))
+        await until(lambda: any("python3 a.py" in line for line in command_lines(os.getpid())))
         for runner in set(runners_of(os.getpid())).difference(of_others):
             os.kill(runner, signal.SIGKILL)
         await site.judged(judging)
@@ -224,6 +224,7 @@ async def process(
         "DEEMSTER_DATA_DIR": str(directory / "data"),
         "DEEMSTER_WORK_DIR": str(directory / "work"),
         "DEEMSTER_JUDGEHOST_NAME": "room-b",
+        "DEEMSTER_WARM_UP_MB": "0",
         "DEEMSTER_DOMJUDGE_PASSWORD_FILE": str(secret),
         **({"DEEMSTER_RUNNER": str(RUNNER)} if RUNNER else {}),
     }

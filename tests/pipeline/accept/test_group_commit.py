@@ -11,17 +11,14 @@ import asyncpg
 import pytest
 
 from deemster.domain.ids import SUBMISSION, AccountId, SubmissionId, new_id
+from deemster.domain.job import MAX_AHEAD
 from deemster.domain.submission import NewSubmission
 from deemster.pipeline.accept.group_commit import CONCURRENT_STATEMENTS, MIN_BATCH, GroupCommit
 from deemster.store.idempotency_keys import KeyReused
 from deemster.store.migrations import migrate
 from deemster.store.pool import DatabaseDown, Pool, connection, open_pool
 from deemster.store.problems import ProblemSummary
-from deemster.store.submission_inserts import (
-    MAX_AHEAD,
-    SubmissionInsert,
-    insert_all,
-)
+from deemster.store.submission_inserts import SubmissionInsert, insert_all
 from tests.builders import make_account, make_problem
 from tests.services.postgres import OwnPostgres
 from tests.waiting import until

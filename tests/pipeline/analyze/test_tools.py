@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from deemster.domain.analysis import AnalyzerId, ToolStatus
-from deemster.pipeline.analyze.installed import own_places
+from deemster.programs.build.installed_tool import own_places
 from deemster.programs.build.toolchain import locate_tools
 from tests.pipeline.analyze.conftest import ANALYZERS, Open, SarifErrors
 

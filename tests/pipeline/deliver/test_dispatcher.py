@@ -235,7 +235,7 @@ async def test_a_delivery_taken_over_by_another_keeper_is_not_recorded(
     await end("https://receiver.example/")
     delivered = DeliveryState.DELIVERED
     async with connection(pool) as acquired:
-        (stale,) = await webhooks.claim(acquired, limit=1, claim_s=0.001, **BOUNDS)
+        (stale,) = await webhooks.claim(acquired, limit=1, claim_s=1e-6, **BOUNDS)
         (fresh,) = await webhooks.claim(acquired, limit=1, claim_s=60, **BOUNDS)
         assert not await webhooks.claim(acquired, limit=1, claim_s=60, **BOUNDS)
 

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from deemster.domain.heng_signature import SignedRequest, is_signed, secret_key_of
+from deemster.domain.heng_signature import is_signed, secret_key_of
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import Event
+from deemster.domain.request_signature import SignedRequest
 from deemster.domain.submission import HengTask
 from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.cancel import cancel

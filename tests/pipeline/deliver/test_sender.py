@@ -11,7 +11,7 @@ import pytest
 from deemster.destination import Address
 from deemster.pipeline.deliver.sender import (
     DeliveryFault,
-    Outcome,
+    SendOutcome,
     WebhookRequest,
     WebhookSender,
 )
@@ -54,7 +54,7 @@ class Names:
         return [ipaddress.ip_address(each) for each in answer]
 
 
-async def send(sender: WebhookSender, url: str, timeout_s: float = 20) -> Outcome:
+async def send(sender: WebhookSender, url: str, timeout_s: float = 20) -> SendOutcome:
     headers = {"webhook-id": "whd_x"}
     return await sender.send(WebhookRequest("POST", url, headers, BODY, timeout_s))
 
@@ -83,10 +83,10 @@ async def test_no_spelling_of_this_machine_is_reached(host: str) -> None:
     """H3: with the real resolver, which understands all of these spellings."""
     async with receiving() as receiver:
         url = f"http://{host}:{receiver.port}/"
-        assert await send(WebhookSender(), url) == Outcome(None, DeliveryFault.NOT_ALLOWED)
+        assert await send(WebhookSender(), url) == SendOutcome(None, DeliveryFault.NOT_ALLOWED)
         assert not receiver.connections
         # It is the rule that keeps it from there, nothing else.
-        assert await send(WebhookSender(allow_private=True), url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), url) == SendOutcome(200, None)
 
 
 @pytest.mark.parametrize("host", ["0177.0.0.1", "127.0.0.1.", "localhost.", "a.localhost"])
@@ -136,7 +136,7 @@ async def test_a_name_with_any_private_address_is_refused(addresses: list[str]) 
     async with receiving() as receiver:
         sender = WebhookSender(look_up=Names(inside=[addresses]))
         outcome = await send(sender, f"http://inside.example:{receiver.port}/")
-        assert outcome == Outcome(None, DeliveryFault.NOT_ALLOWED)
+        assert outcome == SendOutcome(None, DeliveryFault.NOT_ALLOWED)
         assert not receiver.connections
 
 
@@ -161,7 +161,7 @@ async def test_the_connection_uses_the_addresses_that_were_checked() -> None:
         names = Names(rebind=[["127.0.0.1"], ["127.0.0.2"]])
         sender = WebhookSender(allow_private=True, look_up=names)
         url = f"http://rebind.example:{first.port}/a%20b?c=d"
-        assert await send(sender, url) == Outcome(200, None)
+        assert await send(sender, url) == SendOutcome(200, None)
         assert names.asked == ["rebind.example"]
         (request,) = first.got
         assert request.headers["host"] == f"rebind.example:{first.port}"
@@ -178,7 +178,9 @@ async def test_proxies_of_the_environment_are_not_used(
     async with receiving() as proxy, receiving() as receiver:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.url)
-        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == SendOutcome(
+            200, None
+        )
         assert not proxy.connections
 
 
@@ -200,7 +202,7 @@ async def test_proxies_of_the_environment_are_not_used(
 async def test_urls_that_are_not_http_are_refused(url: str) -> None:
     """H3."""
     names = Names(example=[[FAR]])
-    assert await send(WebhookSender(look_up=names), url) == Outcome(
+    assert await send(WebhookSender(look_up=names), url) == SendOutcome(
         None, DeliveryFault.UNREADABLE
     )
     assert not names.asked
@@ -220,7 +222,7 @@ async def test_after_a_dead_address_the_next_one_is_tried() -> None:
         names = Names(two=[["127.0.0.3", "127.0.0.1"]])
         sender = WebhookSender(allow_private=True, look_up=names)
         url = f"http://two.example:{receiver.port}/"
-        assert await send(sender, url) == Outcome(200, None)
+        assert await send(sender, url) == SendOutcome(200, None)
 
 
 async def test_a_refused_connection_is_a_failure() -> None:
@@ -228,7 +230,7 @@ async def test_a_refused_connection_is_a_failure() -> None:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
         outcome = await send(WebhookSender(allow_private=True), f"http://127.0.0.1:{port}/")
-    assert outcome == Outcome(None, DeliveryFault.NO_CONNECTION)
+    assert outcome == SendOutcome(None, DeliveryFault.NO_CONNECTION)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +250,7 @@ async def test_a_refused_connection_is_a_failure() -> None:
 async def test_anything_but_2xx_is_a_failure(code: int, fault: DeliveryFault | None) -> None:
     """H2."""
     async with receiving(status(code, "Location: http://127.0.0.1/")) as receiver:
-        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(
+        assert await send(WebhookSender(allow_private=True), receiver.url) == SendOutcome(
             code, fault
         )
         assert len(receiver.got) == 1
@@ -258,7 +260,7 @@ async def test_anything_but_2xx_is_a_failure(code: int, fault: DeliveryFault | N
 async def test_a_response_that_is_not_http_is_a_failure(said: bytes) -> None:
     async with receiving(raw(said)) as receiver:
         outcome = await send(WebhookSender(allow_private=True), receiver.url)
-        assert outcome == Outcome(None, DeliveryFault.NO_HTTP)
+        assert outcome == SendOutcome(None, DeliveryFault.NO_HTTP)
 
 
 async def drip_headers(_: Request, writer: asyncio.StreamWriter) -> None:
@@ -274,7 +276,7 @@ async def test_the_timeout_covers_the_whole_exchange(answer: Any) -> None:
     """H2: not the time between two bytes."""
     async with receiving(answer) as receiver:
         outcome = await send(WebhookSender(allow_private=True), receiver.url, 0.5)
-        assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
+        assert outcome == SendOutcome(None, DeliveryFault.TIMEOUT)
         await until(lambda: receiver.open_now == 0)
 
 
@@ -284,7 +286,7 @@ async def test_the_timeout_covers_the_look_up() -> None:
         return []
 
     outcome = await send(WebhookSender(look_up=hang), "http://slow.example/", 0.1)
-    assert outcome == Outcome(None, DeliveryFault.TIMEOUT)
+    assert outcome == SendOutcome(None, DeliveryFault.TIMEOUT)
 
 
 async def test_only_the_start_of_a_large_response_is_read() -> None:
@@ -299,7 +301,9 @@ async def test_only_the_start_of_a_large_response_is_read() -> None:
             sent_bytes += 65536
 
     async with receiving(flood) as receiver:
-        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == SendOutcome(
+            200, None
+        )
         await until(lambda: receiver.open_now == 0)
     assert sent_bytes < 64 << 20, "what the kernel's buffers hold, and not for ever"
 
@@ -308,7 +312,9 @@ async def test_a_response_broken_after_its_status_counts_by_its_status() -> None
     """The receiver has the webhook, so it must not be sent again."""
     cut = raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
     async with receiving(cut) as receiver:
-        assert await send(WebhookSender(allow_private=True), receiver.url) == Outcome(200, None)
+        assert await send(WebhookSender(allow_private=True), receiver.url) == SendOutcome(
+            200, None
+        )
 
 
 # -- TLS --
@@ -330,10 +336,10 @@ async def test_tls_checks_the_host_name_though_the_address_is_pinned(
             allow_private=True, look_up=names, tls=authority.client_context()
         )
         url = f"https://hooks.example:{receiver.port}/"
-        assert await send(sender, url) == Outcome(200, None)
+        assert await send(sender, url) == SendOutcome(200, None)
         assert receiver.names_asked == ["hooks.example"]
         wrong = await send(sender, f"https://other.example:{receiver.port}/")
-        assert wrong == Outcome(None, DeliveryFault.NO_TLS)
+        assert wrong == SendOutcome(None, DeliveryFault.NO_TLS)
         assert len(receiver.got) == 1
 
 
@@ -342,7 +348,7 @@ async def test_an_unknown_certificate_authority_is_not_trusted(authority: Author
     async with receiving(OK, tls=server) as receiver:
         sender = WebhookSender(allow_private=True, look_up=Names(hooks=[["127.0.0.1"]]))
         outcome = await send(sender, f"https://hooks.example:{receiver.port}/")
-        assert outcome == Outcome(None, DeliveryFault.NO_TLS)
+        assert outcome == SendOutcome(None, DeliveryFault.NO_TLS)
         assert not receiver.got
 
 
@@ -355,4 +361,4 @@ async def test_plain_http_on_a_tls_port_is_a_failure() -> None:
     port = server.sockets[0].getsockname()[1]
     async with server:
         outcome = await send(WebhookSender(allow_private=True), f"https://127.0.0.1:{port}/")
-    assert outcome == Outcome(None, DeliveryFault.NO_TLS)
+    assert outcome == SendOutcome(None, DeliveryFault.NO_TLS)

@@ -17,7 +17,7 @@ from deemster.pipeline.evaluate.paid_calls import ModelClient
 from deemster.pipeline.evaluate.rubric_file import digest_of, parse_rubric
 from deemster.pipeline.evaluate.service import EvaluateService
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store import model_tiers, rubrics
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.rubrics import NewRubric
@@ -118,14 +118,14 @@ OpenService = Callable[..., Any]
 
 
 @pytest.fixture
-def open_service(pool: Pool) -> OpenService:
+def open_service(pool: Pool, tokenizer: Tokenizer) -> OpenService:
     """Opens a service for models by name; all of them are tiers."""
 
     @asynccontextmanager
     async def opened(*, answers: int = 1, **models: Model) -> AsyncIterator[RunningService]:
         await use_rubric(pool, RUBRIC)
         endpoint = ModelEndpoint({"cheap": "sk-very-secret"}, allow_private=True)
-        async with model_server(**models) as server, Tokenizer() as tokenizer:
+        async with model_server(**models) as server:
             service = EvaluateService(pool, tokenizer, CATALOGUE, ModelClient(endpoint))
             found = RunningService(pool, service, server)
             await found.use_budgets()

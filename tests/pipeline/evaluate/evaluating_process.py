@@ -10,7 +10,7 @@ from deemster.pipeline.evaluate.paid_calls import ModelClient
 from deemster.pipeline.evaluate.request import read_request
 from deemster.pipeline.evaluate.service import EvaluateService
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store.pool import connection, open_pool, transaction
 from tests.builders import make_artifacts
 

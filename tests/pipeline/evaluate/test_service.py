@@ -22,7 +22,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.evaluate.endpoint import ModelEndpoint
 from deemster.pipeline.evaluate.paid_calls import ModelClient
 from deemster.pipeline.evaluate.service import EvaluateService
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store import evaluations, rubrics
 from deemster.store.pool import connection, transaction
 from tests.pipeline.evaluate.conftest import (
@@ -440,8 +440,10 @@ async def test_an_api_key_is_sent_and_neither_stored_nor_logged(
     assert "sk-very-secret" not in f"{rows}{logged.out}{logged.err}{delayed.value}"
 
 
-async def test_h3_a_private_endpoint_needs_the_setting(open_service: OpenService) -> None:
-    async with open_service(a=says(GOOD)) as running, Tokenizer() as tokenizer:
+async def test_h3_a_private_endpoint_needs_the_setting(
+    open_service: OpenService, tokenizer: Tokenizer
+) -> None:
+    async with open_service(a=says(GOOD)) as running:
         client = ModelClient(ModelEndpoint())
         service = EvaluateService(running.pool, tokenizer, CATALOGUE, client)
         with pytest.raises(EvaluationDelayed):

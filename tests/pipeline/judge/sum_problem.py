@@ -1,11 +1,12 @@
 """A small problem in a temporary directory, and functions that judge submissions to it."""
 
-from collections.abc import AsyncIterator, Mapping
+import tempfile
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from deemster.domain.judgement import JuryJudgement
+from deemster.domain.judgement import JuryJudgement, OnCase
 from deemster.domain.limits import MIB
 from deemster.domain.problem import (
     Case,
@@ -20,9 +21,15 @@ from deemster.domain.problem import (
 )
 from deemster.domain.source import Source, single_file
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.pipeline.judge.submission_judge import ignore
+from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.toolchain import Toolchain
+from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
-from deemster.wiring.judging import open_judging
+from deemster.wiring.judging import open_compiler, open_lanes
+from tests.services.kept_open import SHARED_BY_TESTS
+from tests.toolchains import TOOLCHAINS
 
 CATALOGUE = load_catalogue()
 
@@ -84,14 +91,22 @@ def settings_in(directory: Path) -> Settings:
 async def prepare(
     directory: Path, problem: Problem, *languages: str, lanes: int = 1
 ) -> AsyncIterator[PreparedProblem]:
+    """The sandboxes are those of all tests; builds and files are this test's own."""
     settings = settings_in(directory)
-    needed = [CATALOGUE.named(name) for name in {"python3", *languages}]
     spool = directory / "spool"
     spool.mkdir(exist_ok=True)
+    needed = frozenset({"python3", *languages})
+    opened = await SHARED_BY_TESTS.get(
+        ("lanes", needed, lanes), lambda: open_shared_lanes(needed, lanes)
+    )
     async with (
-        open_judging(settings, CATALOGUE, needed, lanes=lanes) as (build_tools, opened),
+        open_compiler(settings) as compiler,
         PreparedProblem.open(
-            build_tools, opened, directory / "package", problem, spool
+            BuildTools(CATALOGUE, TOOLCHAINS, compiler, settings.work_dir),
+            opened,
+            directory / "package",
+            problem,
+            spool,
         ) as prepared,
     ):
         yield prepared
@@ -99,17 +114,34 @@ async def prepare(
     assert not any(spool.iterdir())
 
 
+@asynccontextmanager
+async def open_shared_lanes(languages: Iterable[str], count: int) -> AsyncIterator[Lanes]:
+    found = await TOOLCHAINS.find_all(CATALOGUE.named(name) for name in languages)
+    usable = [each for each in found if isinstance(each, Toolchain)]
+    with tempfile.TemporaryDirectory() as directory:
+        async with open_lanes(settings_in(Path(directory)), usable, count) as lanes:
+            yield lanes
+
+
 async def judge(
-    prepared: PreparedProblem, text: str, language: str = "python3", width: int = 1
+    prepared: PreparedProblem,
+    text: str,
+    language: str = "python3",
+    width: int = 1,
+    on_case: OnCase = ignore,
 ) -> JuryJudgement:
     chosen = CATALOGUE.named(language)
     source = single_file(chosen, f"main.{chosen.extensions[0]}", text.encode())
-    return await judge_source(prepared, source, language, width)
+    return await judge_source(prepared, source, language, width, on_case)
 
 
 async def judge_source(
-    prepared: PreparedProblem, source: Source, language: str = "python3", width: int = 1
+    prepared: PreparedProblem,
+    source: Source,
+    language: str = "python3",
+    width: int = 1,
+    on_case: OnCase = ignore,
 ) -> JuryJudgement:
     time_ms = prepared.problem.limits.time_ms or 1000
     chosen = CATALOGUE.named(language)
-    return await prepared.judge(chosen, source, time_ms=time_ms, width=width)
+    return await prepared.judge(chosen, source, time_ms=time_ms, width=width, on_case=on_case)

@@ -106,3 +106,24 @@ async def test_an_error_in_one_case_is_raised_while_waiting_for_another() -> Non
             CaseScheduler.open(CASES, judge, 2) as scheduler,
         ):
             await scheduler.result(CASES[0])
+
+
+async def test_with_a_width_of_1_a_case_starts_when_its_result_is_requested() -> None:
+    """J3: nothing runs that a stopped group does not need."""
+    judge = FakeJudge()
+    for case in CASES:
+        judge.finish(case)
+    async with CaseScheduler.open(CASES, judge, 1) as scheduler:
+        await scheduler.result(CASES[0])
+        scheduler.skip(CASES[1:3])
+        await scheduler.result(CASES[3])
+    assert judge.started == [CASES[0].name, CASES[3].name]
+
+
+async def test_with_a_width_of_1_the_error_of_a_case_is_raised_as_it_is() -> None:
+    async def judge(_: Case) -> CaseOutcome:
+        raise Unavailable("The sandbox is gone.")
+
+    with pytest.raises(Unavailable, match="gone"):
+        async with CaseScheduler.open(CASES, judge, 1) as scheduler:
+            await scheduler.result(CASES[0])

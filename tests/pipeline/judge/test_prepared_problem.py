@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.judgement import JuryJudgement, for_contestant
+from deemster.domain.judgement import JudgedCase, JuryJudgement, for_contestant
 from deemster.domain.limits import MIB
 from deemster.domain.problem import (
     Aggregation,
@@ -84,12 +84,18 @@ async def test_judging_stops_at_the_first_failure(tmp_path: Path) -> None:
 
 
 async def test_two_lanes_give_the_same_verdicts_as_one(tmp_path: Path) -> None:
+    """J10, A11: while it runs, nothing is told of cases that ran ahead and do not count."""
+    told: list[JudgedCase] = []
     problem = sum_problem(tmp_path / "package", 40)
     text = "n = sum(map(int, input().split())); print(min(n, 60))"
     async with prepare(tmp_path, problem, lanes=2) as prepared:
         one = await judge(prepared, text, width=1)
-        two = await judge(prepared, text, width=2)
+        two = await judge(prepared, text, width=2, on_case=told.append)
     assert verdicts(one) == verdicts(two)
+    counted = [each for each in for_contestant(two).cases if each.verdict is not None]
+    assert [(each.number, each.verdict, each.cpu_ms, each.memory_kb) for each in told] == [
+        (each.number, each.verdict, each.cpu_ms, each.memory_kb) for each in counted
+    ]
 
 
 async def test_a_contestant_sees_samples_but_nothing_of_hidden_cases(tmp_path: Path) -> None:
@@ -341,10 +347,17 @@ async def test_a_grader_without_output_is_a_judge_error(tmp_path: Path) -> None:
         assert (await judge(prepared, RIGHT)).verdict is Verdict.JUDGE_ERROR
 
 
+STATIC = """
+import os, sys
+# X6: a .local of the submission must not be taken for the validator's own.
+at_home = os.path.exists(os.path.join(os.environ["HOME"], sys.argv[2]))
+sys.exit(42 if "sum(" in open(sys.argv[2]).read() and not at_home else 43)
+"""
+
+
 async def test_a_static_validator_reads_the_source(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    text = "import sys; sys.exit(42 if 'sum(' in open(sys.argv[2]).read() else 43)"
-    write_files(root, {"static_validator/v.py": text})
+    write_files(root, {"static_validator/v.py": STATIC})
     problem = sum_problem(root, 2)
     problem = replace(
         problem,
@@ -483,7 +496,7 @@ async def test_a_memory_limit_too_small_for_a_sandbox_is_a_memory_limit(tmp_path
     problem = sum_problem(root, 1)
     problem = replace(problem, limits=replace(problem.limits, memory_bytes=1024))
     async with prepare(tmp_path, problem) as prepared:
-        judgement = await judge(prepared, RIGHT)
+        judgement = await judge(prepared, f"kept = b'1' * {2 * MIB}\n{RIGHT}")
     assert judgement.verdict is Verdict.MEMORY_LIMIT
 
 

@@ -64,7 +64,7 @@ async def test_a_relay_that_died_after_sending_leaves_no_duplicate(
     """Q1: after its claim expires, another relay sends the same job ids, which is a no-op."""
     await make_many(pool, 3)
     async with transaction(pool) as claiming:
-        letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
+        letters = await outbox.claim(claiming, limit=10, claim_s=1e-6)
     await producer.send([letter.job for letter in letters])
     assert await states(pool) == {State.PENDING: 3}
     assert await Relay(pool, producer).send_batch() == 3
@@ -85,7 +85,7 @@ async def test_a_job_may_start_before_the_relay_marks_it_as_sent(
     """Each of the two transitions emits one event."""
     (submission,) = await make_many(pool, 1)
     async with transaction(pool) as claiming:
-        letters = await outbox.claim(claiming, limit=10, claim_s=0.001)
+        letters = await outbox.claim(claiming, limit=10, claim_s=1e-6)
     await producer.send([letter.job for letter in letters])
     await start_submission(pool, SubmissionId(submission))
     await Relay(pool, producer).send_batch()

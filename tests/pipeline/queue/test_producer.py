@@ -10,6 +10,7 @@ from psycopg import sql
 from deemster.domain.errors import Refused
 from deemster.domain.job import Job, QueueName, Task
 from deemster.domain.queue_depth import JobState, QueueDepth
+from deemster.pipeline.queue import engine
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.topology import (
     KEEP_COMPLETED,
@@ -215,16 +216,19 @@ async def test_jobs_carry_ids_only_and_any_bullmq_can_read_them(
     }
 
 
-async def test_finished_jobs_are_trimmed_by_count(queue_url: str, queue_env: str) -> None:
+async def test_finished_jobs_are_trimmed_by_count(
+    queue_url: str, queue_env: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Q12"""
-    sent = [make_job(number) for number in range(KEEP_COMPLETED.count + 100)]
+    monkeypatch.setattr(engine, "KEEP_COMPLETED", Keep(count=50, age_s=3600))
+    sent = [make_job(number) for number in range(70)]
     seen = Seen()
     async with Producer.open(queue_url, queue_env) as producer:
         await producer.send(sent)
         async with working(queue_url, queue_env, seen, slots=4):
             await seen.has(sent)
         await producer.trim()
-        assert await counts(queue_url, queue_env) == {"completed": KEEP_COMPLETED.count}
+        assert await counts(queue_url, queue_env) == {"completed": 50}
 
 
 async def test_finished_jobs_are_trimmed_by_age(queue_url: str, queue_env: str) -> None:

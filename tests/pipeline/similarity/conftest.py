@@ -1,19 +1,11 @@
-"""A tokenizer and an artifact store."""
+"""An artifact store."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from deemster.programs.tokens import Tokenizer
 from deemster.store.artifacts import Artifacts
 from tests.builders import make_artifacts
-
-
-@pytest.fixture
-async def tokenizer() -> AsyncIterator[Tokenizer]:
-    async with Tokenizer() as opened:
-        yield opened
 
 
 @pytest.fixture

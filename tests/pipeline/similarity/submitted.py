@@ -8,7 +8,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.similarity.update import SimilarityUpdate
 from deemster.pipeline.verdict.attempt import settle
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool
 from deemster.store.problems import ProblemSummary

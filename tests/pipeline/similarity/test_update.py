@@ -13,7 +13,7 @@ from deemster.pipeline.similarity import update
 from deemster.pipeline.similarity.comparison import FEWEST_COMMON
 from deemster.pipeline.similarity.update import SimilarityUpdate
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store import problems, similarity
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection, transaction

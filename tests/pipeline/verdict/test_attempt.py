@@ -4,9 +4,11 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
 from deemster.domain.errors import Conflict, LostRace, NotFound, Refused, Unavailable
 from deemster.domain.ids import SubmissionId, WorkerId
+from deemster.domain.job import Task
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
 from deemster.domain.retry_policy import JUDGE_FAILED, MostTries
@@ -105,7 +107,7 @@ async def test_concurrent_settlements_count_once(pool: Pool, tmp_path: Path) -> 
 async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> None:
     """J12: its late write changes nothing, before or after another worker has started."""
     submission = await make_submission(pool)
-    late = await start_submission(pool, submission, lease_s=0.001)
+    late = await start_submission(pool, submission, lease_s=1e-6)
     assert await rescue(pool, most_tries=MostTries(3, 3)) == 1
     artifacts = make_artifacts(tmp_path)
     with pytest.raises(StateChanged):
@@ -119,15 +121,23 @@ async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> Non
     assert await tally(pool) == (1, 1)
 
 
+def counted(name: str) -> float:
+    """How often this process has counted runs in a metric."""
+    return REGISTRY.get_sample_value(f"deemster_{name}_total", {"task": Task.RUN}) or 0.0
+
+
 async def test_a_rescue_sends_a_new_job_with_a_reason(pool: Pool) -> None:
-    """Q6: recorded, with a reason."""
+    """Q6: recorded, with a reason. O1: the metrics count it."""
+    stalled, retries = counted("stalled_jobs"), counted("job_retries")
     submission = await make_submission(pool)
-    await start_submission(pool, submission, WorkerId("wrk_x"), lease_s=0.001)
+    await start_submission(pool, submission, WorkerId("wrk_x"), lease_s=1e-6)
     await rescue(pool, most_tries=MostTries(3, 3))
     assert await due(pool) == [(submission, 1), (submission, 2)]
     async with connection(pool) as acquired:
         reason = await acquired.fetchval("SELECT reason FROM work_event WHERE event = 'rescue'")
     assert reason == "worker wrk_x stopped sending heartbeats"
+    assert counted("stalled_jobs") == stalled + 1
+    assert counted("job_retries") == retries + 1
 
 
 async def test_a_job_with_heartbeats_is_not_rescued(pool: Pool) -> None:
@@ -155,7 +165,7 @@ async def test_after_the_last_attempt_a_silent_job_fails(pool: Pool) -> None:
     """Q6, Q7: with a dead letter."""
     submission = await make_submission(pool)
     for _ in range(2):
-        await start_submission(pool, submission, lease_s=0.001)
+        await start_submission(pool, submission, lease_s=1e-6)
         await rescue(pool, most_tries=MostTries(2, 2))
     found = await view(pool, submission)
     assert (found.state, found.failure) == (State.FAILED, JUDGE_FAILED)
@@ -166,7 +176,8 @@ async def test_after_the_last_attempt_a_silent_job_fails(pool: Pool) -> None:
 
 
 async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool) -> None:
-    """Q3: after 2 s and 4 s, then it fails."""
+    """Q3: after 2 s and 4 s, then it fails. O1: the metrics count it."""
+    retries, failed = counted("job_retries"), counted("failed_jobs")
     submission = await make_submission(pool)
     pauses = []
     for _ in range(2):
@@ -180,10 +191,12 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
                 )
             )
     assert [round(pause) for pause in pauses] == [2, 4]
+    assert (counted("job_retries"), counted("failed_jobs")) == (retries + 2, failed)
     running = await start_submission(pool, submission)
     assert not await retry_or_fail(pool, running, Unavailable("no sandbox"), most_tries=3)
     assert (await view(pool, submission)).state is State.FAILED
     assert [dispatch for _, dispatch in await due(pool)] == [1, 2, 3]
+    assert (counted("job_retries"), counted("failed_jobs")) == (retries + 2, failed + 1)
 
 
 async def test_a_refused_submission_is_not_retried(pool: Pool) -> None:

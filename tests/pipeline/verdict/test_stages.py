@@ -22,6 +22,7 @@ from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.pipeline.verdict.retry import rescue, retry_or_fail
 from deemster.pipeline.work.finalize_stage import FinalizeStage
 from deemster.store import analyses, counters, dead_letters, submissions
+from deemster.store.counters import ProblemCounts
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.stages import stage_details
@@ -114,7 +115,7 @@ async def test_s5_the_verdict_and_the_next_job_are_written_together(
     assert await unsent(pool) == [Task.ANALYZE]
     assert await webhooks(pool) == ["submission.finished"]
     async with connection(pool) as acquired:
-        assert (await counters.problem_counts(acquired, details.problem)) == (1, 1)
+        assert (await counters.problem_counts(acquired, details.problem)) == ProblemCounts(1, 1)
         assert await counters.find_mismatches(acquired) == []
 
 
@@ -258,7 +259,7 @@ async def test_q6_a_stage_of_a_silent_worker_is_run_again_and_fenced(
 ) -> None:
     """Q6, S2: the first worker's result comes too late."""
     submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
-    lost = await start_stage(pool, submission, Task.ANALYZE, lease_s=0.001)
+    lost = await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
     assert await rescue(pool, most_tries=MostTries(3, TRIES)) == 1
     again = await start_stage(pool, submission, Task.ANALYZE)
     with pytest.raises(StateChanged):
@@ -269,7 +270,7 @@ async def test_q6_a_stage_of_a_silent_worker_is_run_again_and_fenced(
 
 async def test_q6_a_stage_whose_workers_all_die_is_left_out(pool: Pool, tmp_path: Path) -> None:
     submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
-    await start_stage(pool, submission, Task.ANALYZE, lease_s=0.001)
+    await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
     assert await rescue(pool, most_tries=MostTries(3, 1)) == 1
     assert (await unsent(pool))[-1] == Task.FINALIZE
 

@@ -126,7 +126,8 @@ async def test_m3_a_killed_receiver_leaves_the_counters_exact(
             assert await reading.fetchval(ENDS, event) == statement
             assert await counters.find_mismatches(reading) == []
             counted = statement if finish is JUDGED and not is_cancelled else 0
-            assert await counters.problem_counts(reading, problem) == (counted, counted)
+            counts = await counters.problem_counts(reading, problem)
+            assert (counts.submits, counts.accepted) == (counted, counted)
             assert await reading.fetchval("SELECT count(*) FROM judgement") == counted
             dropped = {"superseded_judge_id": statement} if is_cancelled else {}
             assert await judge_hosts.refusals(reading) == dropped
@@ -166,7 +167,8 @@ async def test_m5_a_killed_receiver_still_compares_two_hosts(
             assert await reading.fetchval(LEFT) == 0
             assert await reading.fetchval(ENDS, "complete") == statement
             assert await counters.find_mismatches(reading) == []
-            assert await counters.problem_counts(reading, problem) == (statement, statement)
+            counts = await counters.problem_counts(reading, problem)
+            assert (counts.submits, counts.accepted) == (statement, statement)
             assert await judge_hosts.refusals(reading) == {}
         if is_done:
             break
@@ -207,7 +209,8 @@ async def test_m2_a_killed_transmitter_loses_no_submission(
         async with connection(pool) as reading:
             assert await reading.fetchval(ENDS, "complete") == statement
             assert await counters.find_mismatches(reading) == []
-            assert await counters.problem_counts(reading, summary.id) == (statement, statement)
+            counts = await counters.problem_counts(reading, summary.id)
+            assert (counts.submits, counts.accepted) == (statement, statement)
             assert await reading.fetchval("SELECT count(*) FROM lease") == 0
             assert await judge_hosts.refusals(reading) == {}
         if is_done:

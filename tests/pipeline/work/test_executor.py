@@ -8,7 +8,7 @@ from prometheus_client import REGISTRY
 
 from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id
 from deemster.domain.job import Task
-from deemster.domain.judgement import JuryJudgement
+from deemster.domain.judgement import JuryJudgement, OnCase
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
@@ -86,7 +86,7 @@ class EndlessStage:
     def deadline_s(self, details: SubmissionDetails) -> float:
         return 600
 
-    async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
+    async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
         await asyncio.get_running_loop().create_future()
 
     async def settle(self, details: SubmissionDetails, result: None) -> str:
@@ -98,7 +98,7 @@ async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -
     runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
 
     class CancelledStage(EndlessStage):
-        async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
+        async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
             await cancel(pool, submission)
             runs.abandon(submission)
             await super().run(details, on_part)
@@ -128,7 +128,7 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
     told_before_judging: list[str] = []
 
     class AcceptingStage(EndlessStage):
-        async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> None:
+        async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
             told_before_judging.extend(told)
             async with connection(pool) as acquired:
                 assert await lock_state(acquired, submission) == (State.RUNNING, 1)

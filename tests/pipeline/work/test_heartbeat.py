@@ -7,17 +7,12 @@ import pytest
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.pipeline.work.consumers import Consumers
-from deemster.pipeline.work.heartbeat import Heartbeat
+from deemster.pipeline.work.heartbeat import Heartbeat, is_alive, process_name
 from deemster.store import workers
-from deemster.store.pool import Pool, connection, open_pool
+from deemster.store.pool import Pool, connection
 from deemster.store.workers import WorkerView
+from tests.named_process import NO_UTF8, process_named
 from tests.pipeline.queue.stores import for_all
-
-
-@pytest.fixture
-async def pool(database_url: str) -> AsyncIterator[Pool]:
-    async with open_pool(database_url, name="test") as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -62,3 +57,13 @@ async def test_a_worker_reports_its_toolchain_versions_and_their_changes(
         await heartbeat.beat(consumers)
     found = await only_one(pool)
     assert (found.languages, found.versions) == (["c"], {"c": "GCC 13.1.0"})
+
+
+def test_a_pid_that_a_process_with_an_odd_name_has_now_is_no_worker() -> None:
+    """Q6: the rescue asks whether a worker's process is alive, and its pid may be another's."""
+    with process_named(NO_UTF8) as pid:
+        name = process_name(pid)
+        assert name is not None
+        assert is_alive(name)
+        assert not is_alive(f"{name}0")
+    assert not is_alive(name)

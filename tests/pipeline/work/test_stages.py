@@ -1,7 +1,6 @@
 """P1, S5, Q3: the executor runs stages after a verdict; one that fails is left out."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, SubmissionId, WorkerId, new_id
 from deemster.domain.job import STAGES, StagePolicy, Task
+from deemster.domain.judgement import OnCase
 from deemster.domain.lifecycle import State
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import AnalysisRecord, StoredAnalysis, compress
@@ -50,7 +50,7 @@ class NotingEvaluator:
 class BrokenStage(FinalizeStage):
     """Takes the place of the analysis, and never succeeds."""
 
-    async def run(self, details: StageDetails, on_part: Callable[[], None]) -> None:
+    async def run(self, details: StageDetails, on_part: OnCase) -> None:
         raise RuntimeError("the analyser's output can't be understood")
 
 

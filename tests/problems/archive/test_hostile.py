@@ -34,7 +34,7 @@ import pytest
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.limits import MIB
-from deemster.problems.archive import Bounds, unpack
+from deemster.problems.archive import Bounds, bounds, unpack
 from tests.problems.trees import read_tree, write_tree
 
 ESCAPES = ["../x", "a/../../x", "/etc/x", "a/../../../x", "..", "./../x"]
@@ -483,11 +483,13 @@ def test_a_tar_with_a_high_compression_ratio_is_refused(
     tarred: Callable[..., Path],
     refused: Callable[..., str],
     pack: Callable[[bytes], bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also where the many bytes are skipped and never kept."""
+    monkeypatch.setattr(bounds, "RATIO_FROM_BYTES", 4 * MIB)
     few = Bounds(files=100)
     for name in ("kept", ".git/skipped"):
-        plain = tarred((name, REGTYPE, "", bytes(70 * MIB))).read_bytes()
+        plain = tarred((name, REGTYPE, "", bytes(5 * MIB))).read_bytes()
         path = tmp_path / "bomb.tar.x"
         path.write_bytes(pack(plain))
         assert "250 times" in refused(path, few)

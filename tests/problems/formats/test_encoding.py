@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from deemster.domain.problem import Statement
+from deemster.problems.formats.detect import read_problem
 from deemster.problems.formats.encoding import CHUNK_BYTES, encoding_warnings
+from deemster.problems.new_package import make_package
 
 
 @pytest.mark.parametrize(
@@ -33,6 +35,14 @@ def test_the_first_line_that_is_not_utf8_is_named(
                 "lost: save it as UTF-8."
             )
         ]
+
+
+def test_readers_of_packages_warn_of_it(tmp_path: Path) -> None:
+    package = make_package(tmp_path, "mine")
+    statement = next((package / "statement").glob("problem.en.*"))
+    statement.write_bytes(statement.read_bytes() + "Größe\n".encode("latin-1"))
+    [warning] = read_problem(package).warnings
+    assert warning.startswith(f"statement/{statement.name} is not UTF-8 (first in line ")
 
 
 def test_a_pdf_is_not_text(tmp_path: Path) -> None:

@@ -22,9 +22,9 @@ JAVA_MAIN = 'public static void main(String[] a) { System.out.print("%s"); }'
 
 
 async def test_compiler_messages_use_the_file_names_of_the_user(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         built = await runner.build("int main(void) { return x; }", name="solution.c")
         assert str(runner.directory.parent) not in repr(built)
     assert built.artifact is None
@@ -33,9 +33,11 @@ async def test_compiler_messages_use_the_file_names_of_the_user(
     assert "/code" not in built.compilation.output
 
 
-async def test_the_command_line_and_the_time_are_recorded(open_language: OpenLanguage) -> None:
+async def test_the_command_line_and_the_time_are_recorded(
+    shared_language: OpenLanguage,
+) -> None:
     """J6: with the exact compiler."""
-    async with open_language("cpp") as runner:
+    async with shared_language("cpp") as runner:
         built = await runner.build("int main() {}")
         assert built.compilation is not None
         assert built.compilation.argv[0] == runner.toolchain.tools["compiler"]
@@ -47,7 +49,7 @@ async def test_the_command_line_and_the_time_are_recorded(open_language: OpenLan
 # -- several files --
 
 
-async def test_several_files_are_compiled_together(open_language: OpenLanguage) -> None:
+async def test_several_files_are_compiled_together(shared_language: OpenLanguage) -> None:
     """No entry point is needed, and headers go along without being compiled."""
     files = {
         "start.c": b'#include "lib/twice.h"\n#include <stdio.h>\n'
@@ -56,7 +58,7 @@ async def test_several_files_are_compiled_together(open_language: OpenLanguage) 
         "lib/twice.h": b"int twice(int n);",
         "lib/broken.h": b"this is no C",
     }
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         built = await runner.build_source(Source(files))
         report = await runner.run(built, Limits())
     assert report.stdout == b"42\n"
@@ -64,10 +66,10 @@ async def test_several_files_are_compiled_together(open_language: OpenLanguage) 
 
 @pytest.mark.parametrize("name", ["größe.c", "a b;$(touch x).c", "-o.c", "@file.c", "解/題.c"])
 async def test_unusual_file_names_are_not_interpreted(
-    open_language: OpenLanguage, name: str
+    shared_language: OpenLanguage, name: str
 ) -> None:
     """J1: not as an option, a command or a path."""
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         text = b"#warning look\nint main(void) { return 7; }"
         built = await runner.build_source(Source({name: text}))
         report = await runner.run(built, Limits())
@@ -77,24 +79,24 @@ async def test_unusual_file_names_are_not_interpreted(
 
 
 async def test_python_modules_are_found_next_to_the_main_file(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
     files = {
         "main.py": b"import lib.twice\nprint(lib.twice.twice(21))",
         "lib/__init__.py": b"",
         "lib/twice.py": b"def twice(n): return 2 * n",
     }
-    async with open_language("python3") as runner:
+    async with shared_language("python3") as runner:
         built = await runner.build_source(Source(files))
         report = await runner.run(built, Limits())
     assert report.stdout == b"42\n"
 
 
 async def test_a_file_in_a_directory_can_be_the_entry_point(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
     files = {"main.py": b"print('not me')", "pkg/start.py": b"print('me')"}
-    async with open_language("python3") as runner:
+    async with shared_language("python3") as runner:
         built = await runner.build_source(Source(files, main="pkg/start.py"))
         report = await runner.run(built, Limits())
     assert report.stdout == b"me\n"
@@ -115,10 +117,14 @@ async def test_a_file_in_a_directory_can_be_the_entry_point(
     ],
 )
 async def test_an_unclear_entry_point_is_a_compile_error(
-    open_language: OpenLanguage, language: str, files: list[str], main: str | None, message: str
+    shared_language: OpenLanguage,
+    language: str,
+    files: list[str],
+    main: str | None,
+    message: str,
 ) -> None:
     """A3: it is not a Judge Error."""
-    async with open_language(language) as runner:
+    async with shared_language(language) as runner:
         built = await runner.build_source(Source(dict.fromkeys(files, b""), main=main))
     assert built.artifact is None
     assert built.compilation is not None
@@ -138,9 +144,9 @@ async def test_an_unclear_entry_point_is_a_compile_error(
     ],
 )
 async def test_java_starts_the_class_with_a_main_method(
-    open_language: OpenLanguage, name: str, text: str
+    shared_language: OpenLanguage, name: str, text: str
 ) -> None:
-    async with open_language("java") as runner:
+    async with shared_language("java") as runner:
         built = await runner.build(text % JAVA_MAIN % "started", name)
         report = await runner.run(built, Limits())
     assert report.stdout == b"started"
@@ -168,16 +174,18 @@ JAVA_FILES = {
     ],
 )
 async def test_java_starts_the_named_class_or_file_else_main(
-    open_language: OpenLanguage, main: str | None, started: bytes
+    shared_language: OpenLanguage, main: str | None, started: bytes
 ) -> None:
-    async with open_language("java") as runner:
+    async with shared_language("java") as runner:
         built = await runner.build_source(Source(JAVA_FILES, main=main))
         report = await runner.run(built, Limits())
     assert report.stdout == started
 
 
-async def test_java_classes_may_have_names_of_any_alphabet(open_language: OpenLanguage) -> None:
-    async with open_language("java") as runner:
+async def test_java_classes_may_have_names_of_any_alphabet(
+    shared_language: OpenLanguage,
+) -> None:
+    async with shared_language("java") as runner:
         for name in ("Größe", "Ωmega_1", "数字$", "_Éa"):
             built = await runner.build(f"public class {name} {{ {JAVA_MAIN % name} }}")
             report = await runner.run(built, Limits())
@@ -185,11 +193,11 @@ async def test_java_classes_may_have_names_of_any_alphabet(open_language: OpenLa
 
 
 async def test_the_public_class_decides_the_name_of_a_java_file(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
     """Also in a submission of several files, which contestants name as they like."""
     files = {"solution.java": java_class("Start"), "pkg/x.java": java_class("Other", "pkg")}
-    async with open_language("java") as runner:
+    async with shared_language("java") as runner:
         built = await runner.build_source(Source(files, main="solution.java"))
         report = await runner.run(built, Limits())
     assert report.stdout == b".Start"
@@ -213,9 +221,9 @@ async def test_the_public_class_decides_the_name_of_a_java_file(
     ],
 )
 async def test_java_without_a_unique_main_method_is_a_compile_error(
-    open_language: OpenLanguage, files: dict[str, bytes], main: str | None, message: str
+    shared_language: OpenLanguage, files: dict[str, bytes], main: str | None, message: str
 ) -> None:
-    async with open_language("java") as runner:
+    async with shared_language("java") as runner:
         built = await runner.build_source(Source(files, main=main))
     assert built.artifact is None
     assert built.compilation is not None
@@ -225,9 +233,9 @@ async def test_java_without_a_unique_main_method_is_a_compile_error(
 # -- files that a problem includes --
 
 
-async def test_a_driver_calls_the_submission(open_language: OpenLanguage) -> None:
+async def test_a_driver_calls_the_submission(shared_language: OpenLanguage) -> None:
     driver = {"main.py": b"import solve\nprint(solve.solve(20))"}
-    async with open_language("python3") as runner:
+    async with shared_language("python3") as runner:
         own = Source({"solve.py": b"def solve(n): return n + 1\nprint('mine')"})
         source = with_included(runner.toolchain.language, own, driver)
         report = await runner.run(await runner.build_source(source), Limits())
@@ -235,9 +243,9 @@ async def test_a_driver_calls_the_submission(open_language: OpenLanguage) -> Non
 
 
 async def test_a_java_driver_starts_although_the_submission_has_a_main(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
-    async with open_language("java") as runner:
+    async with shared_language("java") as runner:
         own = Source({"A.java": java_class("A"), "p/Main.java": java_class("Main", "p")})
         source = with_included(
             runner.toolchain.language, own, {"Main.java": java_class("Main")}
@@ -246,7 +254,9 @@ async def test_a_java_driver_starts_although_the_submission_has_a_main(
     assert report.stdout == b".Main"
 
 
-async def test_included_data_files_are_next_to_the_program(open_language: OpenLanguage) -> None:
+async def test_included_data_files_are_next_to_the_program(
+    shared_language: OpenLanguage,
+) -> None:
     own = Source(
         {
             "a.c": b'#include <stdio.h>\n#include "words.h"\nint main(void) {'
@@ -254,7 +264,7 @@ async def test_included_data_files_are_next_to_the_program(open_language: OpenLa
         }
     )
     files = {"data/words": b"word", "words.h": b"#define FIRST 'w'", "program": b"no ELF"}
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         source = with_included(runner.toolchain.language, own, files)
         report = await runner.run(await runner.build_source(source), Limits())
     assert report.status is RunStatus.OK
@@ -272,20 +282,20 @@ async def test_included_data_files_are_next_to_the_program(open_language: OpenLa
     ],
 )
 async def test_a_compiler_can_not_read_files_of_the_host(
-    open_language: OpenLanguage, text: str, message: str
+    shared_language: OpenLanguage, text: str, message: str
 ) -> None:
     """X6, X7"""
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         built = await runner.build(text)
     assert built.artifact is None
     assert built.compilation is not None
     assert message in built.compilation.output
 
 
-async def test_too_many_messages_stop_the_compiler(open_language: OpenLanguage) -> None:
+async def test_too_many_messages_stop_the_compiler(shared_language: OpenLanguage) -> None:
     """J2: only a limited part of them is kept."""
     text = f"#warning {'x' * 80}\n" * 8000 + "int main(void) {}"
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         built = await runner.build(text)
     assert built.artifact is None
     assert built.compilation is not None
@@ -295,10 +305,10 @@ async def test_too_many_messages_stop_the_compiler(open_language: OpenLanguage) 
 
 
 async def test_only_the_beginning_of_many_messages_is_shown(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
     text = f"#warning {'é' * 80}\n" * 400 + "int main(void) {}"
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         built = await runner.build(text)
     assert built.artifact is not None
     assert built.compilation is not None
@@ -308,9 +318,9 @@ async def test_only_the_beginning_of_many_messages_is_shown(
 
 
 async def test_the_source_is_not_in_the_directory_of_the_program(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
-    async with open_language("c") as runner:
+    async with shared_language("c") as runner:
         built = await runner.build("int main(void) {}")
         assert built.artifact is not None
         names = [path.name for path in built.artifact.directory.iterdir()]
@@ -318,9 +328,9 @@ async def test_the_source_is_not_in_the_directory_of_the_program(
 
 
 async def test_a_program_that_is_only_checked_runs_from_its_sources(
-    open_language: OpenLanguage,
+    shared_language: OpenLanguage,
 ) -> None:
-    async with open_language("python3") as runner:
+    async with shared_language("python3") as runner:
         built = await runner.build("print(7)", name="seven.py")
         report = await runner.run(built, Limits())
     assert built.compilation is not None
@@ -333,20 +343,22 @@ async def test_a_program_that_is_only_checked_runs_from_its_sources(
 
 
 @pytest.mark.parametrize(
-    ("command", "wall_ms", "starved"),
-    [("sleep 60", 800, True), ("while :; do :; done", 120_000, False)],
+    ("program", "wall_ms", "starved"),
+    [("import time; time.sleep(60)", 800, True), ("while True: pass", 120_000, False)],
 )
 async def test_a_compiler_that_only_waited_is_tried_again(
-    open_language: OpenLanguage, command: str, wall_ms: int, starved: bool
+    shared_language: OpenLanguage, program: str, wall_ms: int, starved: bool
 ) -> None:
     """Q3: a busy machine gives no compile error; a program that makes it wait gets one."""
-    async with open_language("c") as runner:
-        request = make_request(runner.toolchain, Source({"main.c": b"int main(void) {}"}))
+    async with shared_language("python3") as runner:
+        request = make_request(runner.toolchain, Source({"main.py": b"pass"}))
         assert isinstance(request, CompileRequest)
         assert request.step is not None
         limits = replace(request.step.limits, cpu_ms=1000, wall_ms=wall_ms)
         slow = replace(
-            request, argv=("/bin/sh", "-c", command), step=replace(request.step, limits=limits)
+            request,
+            argv=(request.argv[0], "-c", program),
+            step=replace(request.step, limits=limits),
         )
         built = await run_request(runner.boxes, slow, runner.directory)
     assert built.artifact is None

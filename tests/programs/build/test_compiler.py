@@ -19,11 +19,12 @@ from deemster.domain.source import Source, single_file
 from deemster.programs.build.compile import Build
 from deemster.programs.build.compiler import ERROR_LIFETIME_S, Compiler
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains
+from deemster.programs.build.toolchain import Missing, Toolchain
 from deemster.programs.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler
+from tests.toolchains import TOOLCHAINS
 from tests.waiting import PATIENCE_S, until
 
 HELLO = b'#include <stdio.h>\nint main(void) { puts("hello"); }\n'
@@ -68,7 +69,7 @@ async def open_setup(
         compile_cache_mb=cache_mb,
         runner=runner,
     )
-    found = await Toolchains().find(load_catalogue().named(language))
+    found = await TOOLCHAINS.find(load_catalogue().named(language))
     if isinstance(found, Missing):
         pytest.skip(found.reason)
     async with (

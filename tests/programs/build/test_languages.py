@@ -278,3 +278,19 @@ def test_an_invalid_file_is_refused_with_its_name_and_key(
 def test_a_directory_without_languages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="no language file"):
         load_catalogue(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("language", "path"),
+    [
+        ("c", "/usr/lib/linux/uapi"),
+        ("cpp", "/usr/lib/linux/uapi"),
+        ("javascript", "/usr/share/nodejs/cjs-module-lexer"),
+        ("typescript", "/usr/share/nodejs/undici"),
+    ],
+)
+def test_x2_boxes_show_what_debian_stores_elsewhere(language: str, path: str) -> None:
+    """Debian 13 links to the kernel's headers; Debian's Node.js loads parts of its library."""
+    found = load_catalogue().named(language)
+    compiler = found.compile.shows if found.compile else ()
+    assert path in (*found.shows, *compiler, *found.run.shows)

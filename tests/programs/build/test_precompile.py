@@ -16,11 +16,12 @@ from deemster.programs.build.compile import Build
 from deemster.programs.build.compiler import Compiler
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.precompile import WORTH_USES
-from deemster.programs.build.toolchain import Missing, Toolchain, Toolchains
+from deemster.programs.build.toolchain import Missing, Toolchain
 from deemster.programs.execute import execute
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings
 from deemster.wiring.judging import open_boxes, open_compiler
+from tests.toolchains import TOOLCHAINS
 
 ALL = "#include <bits/stdc++.h>\n"
 HELLO = ALL + 'int main() { std::cout << "hello"; }\n'
@@ -53,7 +54,7 @@ class CompilerSetup:
 
 async def showing_headers(language: str) -> Toolchain:
     """A toolchain whose compiler lists the headers it reads, precompiled ones with `!`."""
-    found = await Toolchains().find(load_catalogue().named(language))
+    found = await TOOLCHAINS.find(load_catalogue().named(language))
     if isinstance(found, Missing):
         pytest.skip(found.reason)
     step = found.language.compile
@@ -149,6 +150,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize(("head", "shown", "printed"), PROGRAMS.values(), ids=PROGRAMS)
 async def test_a_program_behaves_the_same_with_the_header(
     shared: Path, head: str, shown: str, printed: str
@@ -189,6 +191,7 @@ async def test_a_program_is_compiled_without_a_header_that_does_not_fit(
     assert output == printed
 
 
+@pytest.mark.corpus
 async def test_the_compiled_program_is_the_same_without_the_header(shared: Path) -> None:
     """So the header need not be part of the cache key."""
     toolchain = await showing_headers("cpp")
@@ -205,6 +208,7 @@ async def test_the_compiled_program_is_the_same_without_the_header(shared: Path)
     assert programs[0] == programs[1]
 
 
+@pytest.mark.corpus
 @pytest.mark.parametrize("head", ["#define int long long\n", "#define private public\n"])
 async def test_an_error_without_the_header_is_an_error_with_it(shared: Path, head: str) -> None:
     """A macro can break the standard library."""
@@ -213,6 +217,7 @@ async def test_an_error_without_the_header_is_an_error_with_it(shared: Path, hea
     assert build.artifact is None
 
 
+@pytest.mark.corpus
 async def test_errors_name_the_line_and_no_path_of_the_host(shared: Path) -> None:
     async with prepared(shared, await showing_headers("cpp")) as setup:
         build = await setup.build(ALL + "int main() { std::sort(1, 2); }\n")

@@ -1,11 +1,13 @@
 /* Rules: X7 X5
  * Attack: stores its data in the buffers of pipes.
  * Expect: memory_limit
- * Limits: memory_bytes=8MiB open_files=64 processes=16
+ * Limits: memory_bytes=8MiB open_files=512 processes=16
  */
 #include "attack.h"
 
-/* The kernel makes new pipes small once a user's pipes use much memory, so this needs many. */
+/* The kernel makes new pipes small once a user's pipes use much memory, also those of other programs
+ * with the same uid (as in a container with its own /run, whose leases of uids nobody sees). So this
+ * makes so many pipes that even small ones, of 8 KiB, reach the limit. */
 static void fill(void)
 {
     static char block[1 << 20];

@@ -1,5 +1,6 @@
 /* Rules: X9
- * Attack: asks which pages of a shared file are in memory, or removes them from it.
+ * Attack: asks which pages of a shared file are in memory, or removes them from it; asks whether
+ *   another process has a page with the same content.
  * Expect: ok
  */
 #include "attack.h"
@@ -31,6 +32,7 @@ int main(void)
     must_be(madvise((void *)1, WHOLE, MADV_PAGEOUT) == 0);
     must_be(syscall(SYS_madvise, 1, WHOLE, MADV_COLD | 1UL << 32) == 0);
     must_fail(madvise(memory, WHOLE, MADV_COLLAPSE), EINVAL);
+    must_fail(madvise(memory, WHOLE, MADV_MERGEABLE), EINVAL);
     must_work(madvise(memory, WHOLE, MADV_RANDOM));
     must_work(madvise(memory, WHOLE, MADV_DONTNEED));
     return held();

@@ -3,6 +3,7 @@
  * Each: setpriority sched_setscheduler sched_setattr ioprio_set sched_setaffinity
  * Expect: ok | forbidden_syscall $1
  * Without SECCOMP: ok
+ * As root: Without SECCOMP
  */
 #include "attack.h"
 #include <linux/ioprio.h>
@@ -24,6 +25,9 @@ int main(int count, char **arguments)
         must_fail(setpriority(PRIO_PROCESS, 0, -1), EPERM, EACCES);
         must_fail(setpriority(PRIO_PROCESS, 1, 19), EPERM, EACCES, ESRCH);
         must_fail(setpriority(PRIO_PGRP, 1, 19), EPERM, EACCES, ESRCH);
+        const int before = getpriority(PRIO_PROCESS, 1);
+        setpriority(PRIO_USER, 0, 19);
+        must_be(getpriority(PRIO_PROCESS, 1) == before);
     } else if (strcmp(name, "sched_setscheduler") == 0) {
         struct sched_param first = {.sched_priority = 99};
         must_fail(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &first), EPERM);

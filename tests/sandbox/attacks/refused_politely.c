@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 
 int main(void)
 {
@@ -21,6 +22,10 @@ int main(void)
     must_fail(prctl(PR_SET_SPECULATION_CTRL, PR_SPEC_INDIRECT_BRANCH, PR_SPEC_ENABLE, 0, 0),
               EPERM);
     must_fail(syscall(SYS_io_uring_setup, 8, &key), ENOSYS);
+    /* The kernel would say EBADF. */
+    must_fail(splice(-1, NULL, -1, NULL, 1, 0), EINVAL);
+    must_fail(tee(-1, -1, 1, 0), EINVAL);
+    must_fail(vmsplice(-1, &(struct iovec){&key, 1}, 1, 0), EINVAL);
     must_fail(ioctl(STDIN_FILENO, TIOCSTI, &key), EPERM);
     /* The kernel reads only the lower half of the request; the filter must do the same. */
     must_fail(syscall(SYS_ioctl, STDIN_FILENO, TIOCSTI | 1UL << 32, &key), EPERM);

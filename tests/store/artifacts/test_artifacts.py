@@ -155,12 +155,12 @@ asyncio.run(main(*json.loads(sys.argv[1])))
 async def test_a_large_file_takes_little_memory(store: ArtifactStore, tmp_path: Path) -> None:
     source, target = tmp_path / "source", tmp_path / "target"
     with source.open("wb") as file:
-        file.truncate(256 * MIB)
+        file.truncate(128 * MIB)
     given = json.dumps([store.url, str(store.data_dir), str(source), str(target)])
     argv = [sys.executable, "-c", LARGE, given]
     run = await asyncio.to_thread(subprocess.run, argv, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    assert target.stat().st_size == 256 * MIB
+    assert target.stat().st_size == 128 * MIB
     target.unlink()
     assert int(run.stdout) * 1024 < 96 * MIB
 

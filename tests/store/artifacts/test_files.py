@@ -111,34 +111,19 @@ async def test_a_write_to_a_full_disk_leaves_nothing(
 
 
 KILLED = """
-import asyncio, hashlib, json, os, pathlib, signal, sys
+import asyncio, hashlib, json, pathlib, sys
 from deemster.store.artifacts import Artifacts
+from tests.killed_child import status_of_killed_child
 
 data_dir = pathlib.Path(sys.argv[1])
 digest = hashlib.sha256(b"content").hexdigest()
 path = data_dir / "artifacts" / "content" / digest[:2] / digest
 
-def put_until(step):
-    # A child kills itself before its n-th operation on the store.
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1]
-    left = step
-
-    def watch(event, args):
-        nonlocal left
-        if event.split(".")[0] in {"os", "open", "tempfile", "fcntl"}:
-            if str(data_dir) in repr(args) or event == "fcntl.flock":
-                left -= 1
-                if left == 0:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(watch)
+def put():
     asyncio.run(Artifacts.open(None, data_dir).put(b"content"))
-    os._exit(0)
 
 steps = there = left_behind = 0
-while put_until(steps + 1):
+while status_of_killed_child(put, data_dir, steps + 1):
     steps += 1
     left_behind += any((data_dir / "artifacts" / ".incoming").glob("*"))
     if path.exists():

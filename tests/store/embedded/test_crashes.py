@@ -12,7 +12,8 @@ import pytest
 from deemster.store.embedded import running_url, server_log
 from deemster.store.embedded.data_directory import ClusterHome, lock_home, open_lock, try_lock
 from deemster.store.embedded.launch import launch
-from deemster.store.embedded.orphans import end_orphans
+from deemster.store.embedded.orphans import end_orphans, server_processes
+from tests.named_process import NO_UTF8, process_named
 from tests.services.clusters import place_cluster
 from tests.services.postgres import OwnPostgres
 from tests.store.embedded.conftest import ask, fast_cluster, is_alive, new_cluster, supervisor
@@ -68,6 +69,14 @@ async def test_a_server_of_an_earlier_run_is_stopped_first(tmp_path: Path) -> No
         assert cluster.pid != left.pid
         assert await ask(cluster.url, "SELECT 1") == 1
     assert await left.wait() == 0
+
+
+def test_a_process_of_another_user_with_any_name_does_not_stop_the_start(
+    tmp_path: Path,
+) -> None:
+    """O7: programs choose their names, also those that are judged on this machine."""
+    with process_named(NO_UTF8) as pid, lock_home(tmp_path) as home:
+        assert pid not in server_processes(home)
 
 
 async def test_a_backend_that_outlives_its_server_is_ended_first(tmp_path: Path) -> None:

@@ -1,17 +1,17 @@
 """A whole service, and people who use its pages with Chromium.
 
-All tests of a file share the service and the browser; each person has a context of their own.
+All tests share the browser, and nearly all the service; each person has a context of their
+own.
 """
 
-import asyncio
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.api.browser import PASSWORD
@@ -28,20 +28,26 @@ expect.set_options(timeout=PATIENCE_MS)
 Enter = Callable[..., Awaitable[Page]]
 
 
-@pytest.fixture(scope="module")
-def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+@pytest.fixture(scope="package")
+async def judge(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Up]:
+    """A job that fails is a dead letter at once."""
     service = Up(tmp_path_factory.mktemp("judge"))
     try:
-        asyncio.run(service.start(DEEMSTER_SIGN_UP="true"))
+        await service.start(
+            DEEMSTER_SIGN_UP="true",
+            DEEMSTER_SUBMIT_INTERVAL_S="0",
+            DEEMSTER_RUN_ATTEMPTS="1",
+            DEEMSTER_WEBHOOK_ALLOW_PRIVATE="true",
+        )
         yield service
     finally:
         processes = service.processes()
         service.process.send_signal(signal.SIGTERM)
-        asyncio.run(service.ended())
-        asyncio.run(all_gone(processes))
+        await service.ended()
+        await all_gone(processes)
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
+@pytest.fixture(scope="package")
 async def chromium() -> AsyncIterator[Browser]:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed: ./dev test installs it if it may")
@@ -52,15 +58,21 @@ async def chromium() -> AsyncIterator[Browser]:
         await browser.close()
 
 
-@pytest_asyncio.fixture(loop_scope="module")
+@pytest.fixture
 async def enter(chromium: Browser, judge: Up) -> AsyncIterator[Enter]:
+    async with entering(chromium, judge.url) as sign_up:
+        yield sign_up
+
+
+@asynccontextmanager
+async def entering(chromium: Browser, url: str) -> AsyncIterator[Enter]:
     """Opens a page as somebody new, who signs up. No script or style may be refused."""
     contexts: list[BrowserContext] = []
     faults: list[str] = []
 
     async def sign_up(name: str, path: str = "/problems", **options: Any) -> Page:
         context = await chromium.new_context(
-            base_url=judge.url, **{"viewport": {"width": 1440, "height": 900}, **options}
+            base_url=url, **{"viewport": {"width": 1440, "height": 900}, **options}
         )
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)

@@ -2,7 +2,9 @@
 
 import hashlib
 import hmac
+import re
 import secrets
+from operator import xor
 from typing import Final
 
 from starlette.requests import HTTPConnection
@@ -15,6 +17,7 @@ SESSION: Final = "deemster_session"
 DEVICE: Final = "deemster_device"
 DEVICE_KEPT_S: Final = 180 * 24 * 3600
 CSRF_HEADER: Final = "X-CSRF-Token"
+MASKED: Final = re.compile(r"[0-9a-f]{128}")
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -52,6 +55,15 @@ class Cookies:
         """Another site can make a browser send the cookie, but can't read this token."""
         return hmac.new(self._secret, b"csrf:" + digest, hashlib.sha256).hexdigest()
 
+    def masked_csrf_token(self, digest: bytes) -> str:
+        """The same token in another form each time. Pages are compressed, and show parts of
+        their address: from the length of many such pages, a token that stays the same could be
+        guessed (BREACH).
+        """
+        token = bytes.fromhex(self.csrf_token(digest))
+        mask = secrets.token_bytes(len(token))
+        return (mask + bytes(map(xor, mask, token))).hex()
+
     def check_csrf(self, request: HTTPConnection, digest: bytes) -> None:
         """Refuses requests that another site made a browser send."""
         if request.scope["method"] in SAFE:
@@ -60,7 +72,7 @@ class Cookies:
         self.check_csrf_token(request.headers.get(CSRF_HEADER, ""), digest)
 
     def check_csrf_token(self, given: str, digest: bytes) -> None:
-        if not hmac.compare_digest(given.encode(), self.csrf_token(digest).encode()):
+        if not hmac.compare_digest(unmasked(given).encode(), self.csrf_token(digest).encode()):
             raise Forbidden(
                 f"Send the csrf_token of your log-in in the header {CSRF_HEADER}: "
                 "GET /v1/session shows it."
@@ -77,6 +89,15 @@ class Cookies:
                 "This request comes from a page of another site. If the page is yours, set "
                 "DEEMSTER_PUBLIC_URL to the public address of this judge."
             )
+
+
+def unmasked(token: str) -> str:
+    """A token that is not masked stays as it is."""
+    if not MASKED.fullmatch(token):
+        return token
+    whole = bytes.fromhex(token)
+    half = len(whole) // 2
+    return bytes(map(xor, whole[:half], whole[half:])).hex()
 
 
 class Devices:

@@ -9,7 +9,7 @@ import structlog
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.domain.account import Account
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import TokenId
+from deemster.domain.ids import AccountId, TokenId
 from deemster.store import sessions
 from deemster.store.accounts import find_by_token_digest, mark_tokens_used
 from deemster.store.pool import Pool, connection
@@ -47,6 +47,15 @@ class CredentialCache:
         for digest in digests:
             self._tokens.forget(digest)
             self._sessions.forget(digest)
+
+    def forget_account(self, account: AccountId) -> None:
+        """Makes a new role count at once in this process."""
+
+        def is_of_account(found: Account | None) -> bool:
+            return found is not None and found.id == account
+
+        self._tokens.forget_values(is_of_account)
+        self._sessions.forget_values(is_of_account)
 
     async def record_uses(self) -> None:
         """Records in the background when tokens and sessions were last used."""

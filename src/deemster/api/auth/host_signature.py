@@ -40,7 +40,7 @@ from deemster.domain.request_signature import (
 )
 from deemster.pipeline.remote.messages import MESSAGE_BYTES
 from deemster.store import judge_hosts
-from deemster.store.judge_hosts import JudgeHost
+from deemster.store.judge_hosts import RegisteredHost
 from deemster.store.pool import connection
 
 STRANGER_BYTES: Final = MIB
@@ -79,7 +79,7 @@ log = structlog.get_logger()
 class HostRequest:
     """A request that was signed by a host which is not revoked, and that is not a repeat."""
 
-    host: JudgeHost
+    host: RegisteredHost
     key: HostKey = field(repr=False)
     """For the signature of the answer."""
     content_type: str
@@ -134,7 +134,7 @@ class HostSignature(SecurityBase):
         structlog.contextvars.bind_contextvars(judgeHost=host.id)
         return HostRequest(host, key, headers[CONTENT_TYPE], body)
 
-    async def _read_body(self, request: Request, host: JudgeHost | None) -> bytes:
+    async def _read_body(self, request: Request, host: RegisteredHost | None) -> bytes:
         """The signature covers the body, so the server reads it before it knows the caller. It
         reads a large one only for the id of a host, which nobody can guess.
         """

@@ -1,4 +1,4 @@
-"""Tells a program's stages and output in the messages of Piston's WebSocket."""
+"""Writes the stages and the output of a program as messages of Piston's WebSocket."""
 
 import codecs
 from collections.abc import Iterator

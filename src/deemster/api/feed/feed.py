@@ -26,7 +26,6 @@ HELD_BACK_S: Final = 0.002
 PROGRESS_S: Final = 1.0
 BATCH: Final = 500
 """Events that one statement reads."""
-MAX_WAIT_S: Final = 30.0
 
 OnEvent = Callable[[ChangedWork], None]
 log = structlog.get_logger()
@@ -48,6 +47,8 @@ class Feed:
         self.subscriptions = Subscriptions()
         self.streams: Counter[AccountId] = Counter()
         """Open streams of each account in this process."""
+        self.waits: Counter[AccountId] = Counter()
+        """Requests of each account that wait for a result in this process."""
         self._callbacks: list[OnEvent] = []
         self._snapshot: Snapshot | None = None
         self._cursor = EventCursor(0, 0)
@@ -78,13 +79,13 @@ class Feed:
 
     @contextmanager
     def count_stream(self, account: AccountId) -> Iterator[None]:
-        self.streams[account] += 1
-        try:
+        with counted(self.streams, account):
             yield
-        finally:
-            self.streams[account] -= 1
-            if not self.streams[account]:
-                del self.streams[account]
+
+    @contextmanager
+    def count_wait(self, account: AccountId) -> Iterator[None]:
+        with counted(self.waits, account):
+            yield
 
     async def wait_until_settled(
         self,
@@ -100,7 +101,7 @@ class Feed:
                 await self.catch_up()  # drops cached responses that are older
                 return
             with suppress(TimeoutError):
-                async with asyncio.timeout(min(wait_s, MAX_WAIT_S)):
+                async with asyncio.timeout(wait_s):
                     while not subscriber.is_closed:
                         if any(each.event.is_settled for each in await subscriber.wait()):
                             return
@@ -230,3 +231,14 @@ class Feed:
     def _close_all(self) -> None:
         for subscriber in self.subscriptions:
             subscriber.close()
+
+
+@contextmanager
+def counted(counts: Counter[AccountId], account: AccountId) -> Iterator[None]:
+    counts[account] += 1
+    try:
+        yield
+    finally:
+        counts[account] -= 1
+        if not counts[account]:
+            del counts[account]

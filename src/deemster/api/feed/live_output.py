@@ -42,7 +42,7 @@ async def always() -> bool:
     return True
 
 
-class LiveOutput:
+class LiveOutputFeed:
     def __init__(self, pool: Pool, wait: Callable[[float], Awaitable[object]]) -> None:
         """`wait` returns the ids of executions with output, with spaces between them."""
         self._pool = pool

@@ -5,6 +5,7 @@ from typing import Final
 
 from deemster.api.http.errors import FieldFault, Invalid
 from deemster.api.models.events import event_out
+from deemster.api.models.submissions import progress_out
 from deemster.domain.lifecycle import PUBLIC_STATUS
 from deemster.domain.submission import JudgingProgress
 from deemster.store.events import LAST_ID, EventCursor, WorkEvent
@@ -39,7 +40,7 @@ def first_message(cursor: EventCursor | None) -> bytes:
 
 
 def progress_message(progress: JudgingProgress) -> bytes:
-    data = f'{{"case":{progress.done},"of":{progress.total}}}'
+    data = progress_out(progress).model_dump_json(exclude_unset=True)
     return f"event: progress\ndata: {data}\n\n".encode()
 
 

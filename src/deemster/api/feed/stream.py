@@ -154,7 +154,7 @@ class StreamWriter:
                 each for each in messages if self._replay.is_new(each.event)
             )
             progress = self._subscriber.take_progress()
-            if progress is not None and self._subscriber.is_running:
+            if progress is not None:
                 await self._write(progress_message(progress))
             await self._write_heartbeat()
 

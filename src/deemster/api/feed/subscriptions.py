@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from deemster.api.feed.messages import EventMessage
@@ -43,6 +43,7 @@ class Topic:
 
 class Subscriber:
     __slots__ = (
+        "_cases_taken",
         "_max_pending",
         "_new_progress",
         "_pending",
@@ -65,6 +66,7 @@ class Subscriber:
         """Whether the topic's submission runs, according to the last event that was sent."""
         self._progress: JudgingProgress | None = None
         self._new_progress: JudgingProgress | None = None
+        self._cases_taken = 0
         self._max_pending = max_pending
         self._pending: deque[EventMessage] = deque()
         self._wake = asyncio.Event()
@@ -84,9 +86,16 @@ class Subscriber:
             self._wake.set()
 
     def take_progress(self) -> JudgingProgress | None:
-        """Returns new progress once."""
+        """Returns new progress once, with the cases that it did not return before."""
         progress, self._new_progress = self._new_progress, None
-        return progress
+        if not self.is_running:
+            self._cases_taken = 0
+        if progress is None or not self.is_running:
+            return None
+        # Another attempt has judged fewer cases.
+        known = self._cases_taken if self._cases_taken <= len(progress.cases) else 0
+        self._cases_taken = len(progress.cases)
+        return replace(progress, cases=progress.cases[known:])
 
     def close(self) -> None:
         """Drops pending messages; the client gets them when it reconnects with its last id."""

@@ -223,7 +223,7 @@ class FieldProblem(ResponseModel):
     detail: str
 
 
-class Problem(ResponseModel):
+class ProblemDetails(ResponseModel):
     """An error as problem details (RFC 9457)."""
 
     type: str = Field(examples=["urn:deemster:error:not_found"])
@@ -245,15 +245,20 @@ def kind_of(error: type[DeemsterError]) -> ErrorKind:
 
 
 def error_response(
-    error: DeemsterError, request_id: str, headers: Mapping[str, str] | None = None
+    error: DeemsterError,
+    request_id: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    detail: str | None = None,
 ) -> Response:
+    """`detail` is a translation."""
     kind = kind_of(type(error))
-    problem = Problem(
+    problem = ProblemDetails(
         type=f"urn:deemster:error:{error.code}",
         code=error.code,
         title=kind.title,
         status=kind.status,
-        detail=kind.detail or str(error),
+        detail=detail or kind.detail or str(error),
         request_id=request_id,
     )
     if isinstance(error, Invalid):
@@ -275,7 +280,7 @@ def error_response(
 def errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Documents errors of a route; the errors of authentication are added to all routes."""
     titles = {each.status: each.title for each in reversed(ERROR_KINDS.values())}
-    schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
+    schema = {"$ref": f"#/components/schemas/{ProblemDetails.__name__}"}
     return {
         status: {"description": titles[status], "content": {MEDIA_TYPE: {"schema": schema}}}
         for status in statuses

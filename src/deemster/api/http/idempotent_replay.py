@@ -38,8 +38,12 @@ IDEMPOTENCY_KEY: Final[dict[str, Any]] = {
 
 
 def idempotency_key(request: Request) -> str | None:
-    key = request.headers.get(HEADER)
-    if key is not None and not 1 <= len(key) <= MAX_CHARS:
+    return checked_key(request.headers.get(HEADER))
+
+
+def checked_key(key: str | None) -> str | None:
+    """Refuses a key that the database can't store, or not in its index."""
+    if key is not None and (not 1 <= len(key) <= MAX_CHARS or "\0" in key):
         raise Invalid([FieldFault(HEADER, f"it must have 1 to {MAX_CHARS} characters")])
     return key
 

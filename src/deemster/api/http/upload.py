@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,9 @@ ARCHIVES: Final = (
 )
 UPLOAD_TIMEOUT_S: Final = 900.0
 CHUNK_TIMEOUT_S: Final = 30.0
+SLOW_S: Final = 30.0
+"""After this time, uploads must have arrived with SLOWEST_BYTES_PER_S on average."""
+SLOWEST_BYTES_PER_S: Final = 16 * 1024
 WRITE_BYTES: Final = 1 * MIB
 """Written at a time: a thread for each small chunk would cost more than the writing."""
 
@@ -51,7 +55,8 @@ async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
     except TimeoutError:
         raise TooSlow(
             f"The archive took longer than {UPLOAD_TIMEOUT_S:.0f} s to arrive, or nothing "
-            f"arrived for {CHUNK_TIMEOUT_S:.0f} s."
+            f"arrived for {CHUNK_TIMEOUT_S:.0f} s, or less than "
+            f"{SLOWEST_BYTES_PER_S // 1024} KB per second."
         ) from None
     except OSError as fault:
         raise Unavailable(
@@ -63,12 +68,16 @@ async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
 async def parts_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
     buffer = bytearray()
     total, more = 0, True
+    started_s = time.monotonic()
     while more:
         async with asyncio.timeout(CHUNK_TIMEOUT_S):
             chunk, more = await next_chunk(request)
         total += len(chunk)
         if total > most_bytes:
             raise too_large(most_bytes)
+        took_s = time.monotonic() - started_s
+        if more and took_s > SLOW_S and total < took_s * SLOWEST_BYTES_PER_S:
+            raise TimeoutError
         buffer += chunk
         if len(buffer) >= WRITE_BYTES or not more:
             yield bytes(buffer)

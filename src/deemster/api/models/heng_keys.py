@@ -1,4 +1,4 @@
-"""Requests and responses about the access keys of heng clients."""
+"""Request and response models of the access keys of heng clients."""
 
 from datetime import datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is typed into a running program, and the cursor of a client that comes back."""
+"""Request models of input for a running program, and of a client that reconnects to it."""
 
 import re
 from typing import Annotated, Final, Literal, Self

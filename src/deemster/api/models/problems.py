@@ -1,16 +1,36 @@
 """Request and response models of problems and languages; hidden tests are not shown (A11)."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.domain.ids import AccountId
 from deemster.domain.language import Language
+from deemster.domain.language_server import ServedDocument
+from deemster.domain.problem_listing import (
+    MOST_TAGS,
+    Difficulty,
+    ProblemResult,
+    ProblemSort,
+    clean_tag,
+    words_query,
+)
 from deemster.problems.importing import Imported
-from deemster.store.problems import ProblemListItem, ProblemSummary
+from deemster.store.counters import ProblemCounts
+from deemster.store.problems import ProblemFilter, ProblemListItem, ProblemSummary
+from deemster.text_form import ONE_LINE, text_form
 
 Mine = Literal["solved", "tried"]
-MINE: Final[Mapping[bool | None, Mine | None]] = {None: None, True: "solved", False: "tried"}
+MINE: Final[Mapping[ProblemResult, Mine | None]] = {
+    ProblemResult.SOLVED: "solved",
+    ProblemResult.TRIED: "tried",
+    ProblemResult.OPEN: None,
+}
+SearchText = Annotated[str, text_form(ONE_LINE, max_length=200)]
 
 
 class ProblemItem(ResponseModel):
@@ -21,6 +41,11 @@ class ProblemItem(ResponseModel):
     revision: int
     submits: int
     accepted: int
+    tags: list[str]
+    difficulty: int | None
+    """From 1 (easy) to 10 (hard); null if nobody gave one and few submissions were judged."""
+    difficulty_given: bool
+    """true: the author gave the difficulty; false: it comes from the acceptance rate."""
     mine: Mine | None = None
     """With `mine=true`: your result; null if none of your submissions was judged."""
 
@@ -34,6 +59,32 @@ class ProblemQuery(PageQuery):
     """Adds to each problem whether you solved or tried it."""
     drafts: bool = False
     """Lists the problems that are not published: your own; for admins, all."""
+    q: SearchText | None = None
+    """Finds problems whose title, tags or id have words that begin with each of these."""
+    tag: Annotated[tuple[ShortText, ...], Field(max_length=MOST_TAGS)] = ()
+    """Finds problems with this tag; several: with all of them."""
+    difficulty: Difficulty | None = None
+    """Finds problems of this difficulty: `easy` is 1 to 3, `medium` 4 to 6, `hard` 7 to 10."""
+    result: ProblemResult | None = None
+    """Finds problems that you solved, that you tried and did not solve, or that are open."""
+    sort: ProblemSort = ProblemSort.ID
+    """Order of the list."""
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.q or self.tag or self.difficulty or self.result)
+
+    def wanted(self, owner: AccountId | None) -> ProblemFilter:
+        """`owner` limits the drafts."""
+        return ProblemFilter(
+            words=words_query(self.q or ""),
+            tags=[clean_tag(each) for each in self.tag],
+            difficulty=self.difficulty,
+            result=self.result,
+            drafts=self.drafts,
+            owner=owner,
+            sort=self.sort,
+        )
 
 
 class SampleOut(ResponseModel):
@@ -41,6 +92,12 @@ class SampleOut(ResponseModel):
     output: str | None
     interaction: str | None
     """Only for interactive problems: the messages in both directions."""
+
+
+class ProblemFileOut(ResponseModel):
+    name: str
+    """`GET /v1/problems/{id}/files/{name}` sends the file."""
+    bytes: int
 
 
 class LimitsOut(ResponseModel):
@@ -68,14 +125,21 @@ class ProblemOut(ResponseModel):
     statements: dict[str, str]
     """Statements as HTML, by language of the statement."""
     samples: list[SampleOut]
+    files: list[ProblemFileOut]
+    """Statements as PDF, and files that authors attached."""
     license: str | None
     published: bool
     """false: only the author and admins see it and submit to it."""
     submits: int
     accepted: int
+    tags: list[str]
+    difficulty: int | None
+    """From 1 (easy) to 10 (hard); null if nobody gave one and few submissions were judged."""
+    difficulty_given: bool
+    """true: the author gave the difficulty; false: it comes from the acceptance rate."""
 
 
-class ImportQuery(RequestModel):
+class ProblemImportQuery(RequestModel):
     id: ShortText | None = None
     """Id of the problem, such as `prob_sum`; default: made from the package's name."""
     publish: bool | None = None
@@ -113,6 +177,14 @@ class RetiredOut(ResponseModel):
     retired: bool
 
 
+class ServedDocumentOut(ResponseModel):
+    """The document that a client of `/v1/language-server` opens for its program."""
+
+    uri: str
+    language_id: str
+    """Name of the language in the Language Server Protocol."""
+
+
 class LanguageOut(ResponseModel):
     id: str
     name: str
@@ -126,6 +198,8 @@ class LanguageOut(ResponseModel):
     """Command line of the compiler; null if the language is not compiled."""
     run: list[str]
     template: str
+    language_server: ServedDocumentOut | None
+    """null if the judge runs no language server for this language."""
 
 
 class LanguagesOut(ResponseModel):
@@ -141,15 +215,18 @@ def problem_item(item: ProblemListItem) -> ProblemItem:
         revision=item.number,
         submits=item.submits,
         accepted=item.accepted,
+        tags=list(item.tags),
+        difficulty=item.level,
+        difficulty_given=item.level_given,
     )
 
 
-def with_mine(item: ProblemItem, is_solved: bool | None) -> ProblemItem:
-    """`is_solved` is None if the caller did not try the problem."""
-    return item.model_copy(update={"mine": MINE[is_solved]})
+def own_item(item: ProblemListItem) -> ProblemItem:
+    """The same with what the caller reached."""
+    return problem_item(item).model_copy(update={"mine": MINE[item.result]})
 
 
-def problem_out(summary: ProblemSummary, *, submits: int, accepted: int) -> ProblemOut:
+def problem_out(summary: ProblemSummary, counts: ProblemCounts) -> ProblemOut:
     details = summary.details
     return ProblemOut(
         id=summary.id,
@@ -169,10 +246,17 @@ def problem_out(summary: ProblemSummary, *, submits: int, accepted: int) -> Prob
         submit_answer=bool(details.get("submit_answer")),
         statements=details.get("statements", {}),
         samples=samples_of(details.get("samples", ())),
+        files=[
+            ProblemFileOut(name=each["name"], bytes=each["bytes"])
+            for each in details.get("downloads", ())
+        ],
         license=details.get("license") or None,
         published=summary.published,
-        submits=submits,
-        accepted=accepted,
+        submits=counts.submits,
+        accepted=counts.accepted,
+        tags=list(summary.listing.tags),
+        difficulty=counts.level,
+        difficulty_given=counts.level_given,
     )
 
 
@@ -203,7 +287,11 @@ def imported_out(imported: Imported) -> ImportedOut:
     )
 
 
-def language_out(language: Language, installed: Mapping[str, Sequence[str]]) -> LanguageOut:
+def language_out(
+    language: Language,
+    installed: Mapping[str, Sequence[str]],
+    document: ServedDocument | None = None,
+) -> LanguageOut:
     """`installed` has the versions of each language that live workers have."""
     return LanguageOut(
         id=language.id,
@@ -215,4 +303,5 @@ def language_out(language: Language, installed: Mapping[str, Sequence[str]]) -> 
         compile=list(language.compile.argv) if language.compile else None,
         run=list(language.run.argv),
         template=language.template,
+        language_server=ServedDocumentOut(**dataclasses.asdict(document)) if document else None,
     )

@@ -10,7 +10,7 @@ from pydantic import Field
 from deemster.api.http.paging import Page, PageQuery, invalid_cursor, parse_number
 from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
 from deemster.domain.ids import SubmissionId
-from deemster.domain.similarity import Lines, Region
+from deemster.domain.similarity import Lines, MatchingRegion
 from deemster.domain.verdict import Verdict
 from deemster.store.similarity import (
     ComparedSubmission,
@@ -90,7 +90,7 @@ class ClusterOut(ResponseModel):
     """The first of them came first."""
 
 
-class ProgressOut(ResponseModel):
+class SimilarityProgressOut(ResponseModel):
     submissions: int
     """All finished submissions of the problem, without rejudges."""
     compared: int
@@ -121,7 +121,7 @@ class SimilarityQuery(PageQuery):
 
 
 class SimilarityPage(Page[PairOut]):
-    progress: ProgressOut
+    progress: SimilarityProgressOut
     clusters: list[ClusterOut]
     """Groups of submissions that pairs connect; the largest is first. Empty on later pages."""
 
@@ -166,7 +166,7 @@ def similar_out(submission: str, pair: SimilarPair) -> SimilarOut:
         percent=percent,
         other_percent=other_percent,
         regions=[
-            region_out(each if is_left else Region(each.right, each.left), this, other)
+            region_out(each if is_left else MatchingRegion(each.right, each.left), this, other)
             for each in pair.match.regions
         ],
     )
@@ -192,7 +192,7 @@ def compared_out(submission: ComparedSubmission, share: float) -> ComparedOut:
 
 
 def region_out(
-    region: Region, this: ComparedSubmission, other: ComparedSubmission
+    region: MatchingRegion, this: ComparedSubmission, other: ComparedSubmission
 ) -> RegionOut:
     return RegionOut(
         file=file_name(region.left, this),
@@ -216,9 +216,9 @@ def cluster_out(group: Sequence[SubmissionId], names: Mapping[SubmissionId, str]
     return ClusterOut(users=sorted({names[each] for each in group}), submissions=list(group))
 
 
-def progress_out(progress: SimilarityProgress) -> ProgressOut:
+def progress_out(progress: SimilarityProgress) -> SimilarityProgressOut:
     left_out = progress.too_short + progress.failed
-    return ProgressOut(
+    return SimilarityProgressOut(
         submissions=progress.submissions,
         compared=progress.compared,
         waiting=progress.submissions - progress.compared - left_out,

@@ -14,7 +14,12 @@ from deemster.api.models.kinds import ResponseModel, ShortText
 from deemster.api.models.programs import ProgramIn
 from deemster.domain.ids import ContestId, ProblemId
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
-from deemster.domain.submission import AcceptedSubmission, QueuePosition, SubmissionView
+from deemster.domain.submission import (
+    AcceptedSubmission,
+    JudgingProgress,
+    QueuePosition,
+    SubmissionView,
+)
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.service import SubmitRequest
 
@@ -80,9 +85,20 @@ class AcceptedOut(ResponseModel):
     submitted_at: datetime
 
 
+class JudgedCaseOut(ResponseModel):
+    number: int
+    """From 1, in the order of judging."""
+    verdict: Verdict
+    runtime_ms: int
+    memory_kb: int
+
+
 class ProgressOut(ResponseModel):
     case: int
+    """How many test cases have been judged."""
     of: int
+    cases: list[JudgedCaseOut] | None = None
+    """Those that have been judged, at most 300; missing if a judge host judges."""
 
 
 class GroupOut(ResponseModel):
@@ -186,7 +202,7 @@ class SubmissionQuery(PageQuery):
     status: Status | None = None
 
 
-class FileOut(ResponseModel):
+class SourceFileOut(ResponseModel):
     name: str
     content: str | None = None
     content_base64: str | None = None
@@ -197,7 +213,7 @@ class SourceOut(ResponseModel):
     id: str
     language: str
     main: str | None
-    files: list[FileOut]
+    files: list[SourceFileOut]
 
 
 def accepted_out(accepted: AcceptedSubmission) -> AcceptedOut:
@@ -214,11 +230,11 @@ def location_of(submission: str) -> dict[str, str]:
     return {"Location": f"{SUBMISSIONS_PATH}/{submission}"}
 
 
-def file_out(name: str, content: bytes) -> FileOut:
+def file_out(name: str, content: bytes) -> SourceFileOut:
     try:
-        return FileOut(name=name, content=content.decode())
+        return SourceFileOut(name=name, content=content.decode())
     except UnicodeDecodeError:
-        return FileOut(name=name, content_base64=base64.b64encode(content).decode())
+        return SourceFileOut(name=name, content_base64=base64.b64encode(content).decode())
 
 
 def item_out(view: SubmissionView) -> SubmissionItem:
@@ -316,10 +332,24 @@ def compiler_of(judgement: Mapping[str, Any]) -> dict[str, Any] | None:
     return {"version": judgement["version"], "command": judgement.get("command") or []}
 
 
-def progress_of(view: SubmissionView) -> dict[str, int] | None:
+def progress_of(view: SubmissionView) -> ProgressOut | None:
     if view.state is not State.RUNNING or view.progress is None:
         return None
-    return {"case": view.progress.done, "of": view.progress.total}
+    return progress_out(view.progress)
+
+
+def progress_out(progress: JudgingProgress) -> ProgressOut:
+    cases = [
+        JudgedCaseOut(
+            number=each.number,
+            verdict=each.verdict,
+            runtime_ms=each.cpu_ms,
+            memory_kb=each.memory_kb,
+        )
+        for each in progress.cases
+    ]
+    shown = ProgressOut(case=progress.done, of=progress.total)
+    return shown.model_copy(update={"cases": cases}) if cases else shown
 
 
 def present(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 from deemster.api.models.kinds import RequestModel, ResponseModel
 from deemster.api.user_import.log_ins import LINK_DAYS, CredentialsKind
 from deemster.domain.account import Role
-from deemster.store.account_import import Outcome
+from deemster.store.account_import import ImportOutcome
 
 
 class LinkLogIn(RequestModel):
@@ -15,7 +15,7 @@ class LinkLogIn(RequestModel):
     """The last part of a log-in link."""
 
 
-class ImportQuery(RequestModel):
+class UserImportQuery(RequestModel):
     credentials: CredentialsKind = CredentialsKind.LINK
     """What accounts get for which the list has no password."""
     link_days: Annotated[int, Field(ge=1, le=365)] = LINK_DAYS
@@ -30,7 +30,7 @@ class ImportedUserOut(ResponseModel):
     id: str
     name: str
     role: Role
-    outcome: Outcome
+    outcome: ImportOutcome
     """kept: the account existed, and was not changed."""
     password: str | None
     """The generated password, or that of the list. No other response shows it."""

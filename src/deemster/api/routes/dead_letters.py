@@ -47,7 +47,7 @@ async def requeue_dead_letter(request: Request, caller: Caller, number: str) -> 
     a failed analysis, the program is analysed again, and its submission stays the same.
     """
     state = app_state(request)
-    letter = dead_letters.checked(number)
+    letter = dead_letters.parse_dead_letter_number(number)
     async with transaction(state.pool) as writing:
 
         async def create() -> Response:

@@ -11,6 +11,7 @@ from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import FieldFault, Invalid, errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import cut
+from deemster.api.lookups import problem_filter
 from deemster.api.models.evaluation_admin import (
     BudgetsIn,
     BudgetsOut,
@@ -45,9 +46,9 @@ BUDGETS: Final = "/v1/admin/evaluation/budgets"
 BODY_ERRORS: Final = errors(400, 408, 413, 415, 422)
 
 
-@router.get(RUBRICS, response_model=RubricPage, responses=errors(422))
+@router.get(RUBRICS, response_model=RubricPage, responses=errors(404, 422))
 async def list_rubrics(
-    request: Request, _caller: Caller, query: Annotated[RubricQuery, Query()]
+    request: Request, caller: Caller, query: Annotated[RubricQuery, Query()]
 ) -> Response:
     """Lists versions of rubrics, newest first. The shipped general rubric is listed once a
     submission was evaluated by it.
@@ -56,7 +57,7 @@ async def list_rubrics(
         found = await rubrics.page(
             reading,
             before=RubricId(query.last_id) if query.last_id else None,
-            problem=ProblemId(query.problem_id) if query.problem_id else None,
+            problem=await problem_filter(reading, caller, query.problem_id),
             limit=query.limit + 1,
         )
     page, cursor = cut(found, query.limit, lambda each: each.id)

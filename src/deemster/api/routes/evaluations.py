@@ -6,18 +6,17 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import Caller, actor_of
+from deemster.api.evaluations import read_evaluation, shown_evaluation
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
-from deemster.api.lookups import known_submission, may_see, teaches, unknown_submission
-from deemster.api.models.evaluations import CorrectionIn, EvaluationOut, evaluation_out
+from deemster.api.lookups import known_submission, teaches, unknown_submission
+from deemster.api.models.evaluations import CorrectionIn, EvaluationOut
 from deemster.api.models.submissions import SUBMISSIONS_PATH
 from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
-from deemster.domain.evaluation import StoredEvaluation
-from deemster.pipeline.evaluate.rubric_file import parse_rubric
-from deemster.store import audit, evaluations, rubrics
-from deemster.store.pool import Connection, connection, transaction
+from deemster.store import audit, evaluations
+from deemster.store.pool import transaction
 
 router = APIRouter(tags=["evaluations"])
 PATH: Final = SUBMISSIONS_PATH + "/{id}/evaluation"
@@ -28,15 +27,10 @@ async def show_evaluation(request: Request, caller: Caller, id: str) -> Response
     """Shows the evaluation of a submission to its owner, to the owner of the problem and to
     admins. Only the latter two see what it cost and why it is flagged.
     """
-    async with connection(app_state(request).pool) as reading:
-        view = await known_submission(reading, caller, id)
-        is_teacher = await teaches(reading, caller, view)
-        if not (is_teacher or may_see(caller, view.account)):
-            raise unknown_submission()
-        stored = await evaluations.get(reading, view.id)
-        if stored is None:
-            raise not_evaluated()
-        return json_response(await shown(reading, stored, for_teacher=is_teacher))
+    found = await read_evaluation(app_state(request), caller, id)
+    if found is None:
+        raise not_evaluated()
+    return json_response(found)
 
 
 @router.post(
@@ -71,17 +65,9 @@ async def correct_score(request: Request, caller: Caller, id: str) -> Response: 
                 new_score=asked.score,
                 reason=asked.reason,
             )
-            return json_response(await shown(writing, stored, for_teacher=True), 201)
+            return json_response(await shown_evaluation(writing, stored, for_teacher=True), 201)
 
         return await respond_once(request, caller, writing, asked, create)
-
-
-async def shown(
-    reading: Connection, stored: StoredEvaluation, *, for_teacher: bool
-) -> EvaluationOut:
-    version = await rubrics.get(reading, stored.evaluation.rubric)
-    assert version is not None, "versions of rubrics are never deleted"
-    return evaluation_out(stored, parse_rubric(version.yaml), for_teacher=for_teacher)
 
 
 def not_evaluated() -> NotFound:

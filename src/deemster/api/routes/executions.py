@@ -1,4 +1,4 @@
-"""`/v1/executions`: run a program without a problem, show what came of it, list, end (E4)."""
+"""`/v1/executions`: run programs without a problem; show, list and end their runs (E4)."""
 
 from typing import Annotated, Final, Literal
 
@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
+from deemster.api.code_sessions import session_filter
 from deemster.api.executions import visible_execution
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import FieldFault, Invalid, errors
@@ -34,10 +35,11 @@ from deemster.api.models.executions import (
     execution_out,
 )
 from deemster.api.state import AppState, app_state
+from deemster.api.wait import WaitQuery, waiting_request
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError
 from deemster.domain.execution import AcceptedExecution, ProgramIo
-from deemster.domain.ids import CodeSessionId, ExecutionId
+from deemster.domain.ids import ExecutionId
 from deemster.domain.lifecycle import TERMINAL
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import executions
@@ -114,7 +116,7 @@ async def list_executions(
         found = await executions.page(
             acquired,
             account=account,
-            session=CodeSessionId(query.session_id) if query.session_id else None,
+            session=await session_filter(acquired, account, query.session_id),
             before=ExecutionId(query.last_id) if query.last_id else None,
             limit=query.limit + 1,
         )
@@ -127,18 +129,19 @@ async def show_execution(
     request: Request,
     caller: Caller,
     id: str,  # noqa: A002
-    wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0,
+    wait: WaitQuery = 0,
     output: Literal["text", "base64"] = "text",
 ) -> Response:
     """Shows the status of an execution, and what the program has written so far. With `wait`,
-    the response comes when the execution has ended, or after so many seconds, at most 30.
+    the response comes when the execution has ended, or after so many seconds.
     """
-    service = app_state(request).executions
+    state = app_state(request)
+    service = state.executions
     shown = await service.show(caller, id)
     if wait > 0 and shown.view.state not in TERMINAL:
-        shown = await service.wait(shown.view.id, min(wait, 30)) or await service.show(
-            caller, id
-        )
+        with waiting_request(state, caller, wait) as bounded_s:
+            found = await service.wait(shown.view.id, bounded_s)
+        shown = found or await service.show(caller, id)
     out = execution_out(shown.view, shown.output, as_base64=output == "base64")
     return json_response(out, 200, {})
 

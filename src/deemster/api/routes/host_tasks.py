@@ -14,13 +14,14 @@ from deemster.api.auth.host_signature import BriefHostCall, HostCall, HostReques
 from deemster.api.http.body import MEDIA_TYPE, json_response, request_body
 from deemster.api.http.errors import Forbidden, HostGone, errors
 from deemster.api.state import AppState, app_state
-from deemster.domain.errors import Conflict, LostRace, NotFound
-from deemster.domain.ids import ExecutionId, WorkerId
+from deemster.domain.errors import Conflict, LostRace, NotFound, Refused
+from deemster.domain.ids import GENERATED_ID, ExecutionId, WorkerId
 from deemster.domain.job import RECEIVING, Task
 from deemster.domain.judge_host import JudgeHostId, JudgeId
 from deemster.domain.request_signature import signed_headers
 from deemster.pipeline.remote.data_links import DataLinks
 from deemster.pipeline.remote.messages import (
+    MESSAGE_BYTES,
     Finish,
     HostMessage,
     HostTask,
@@ -32,7 +33,7 @@ from deemster.pipeline.remote.tasks import TaskBuilder
 from deemster.problems.distribution import tar_name
 from deemster.store import executions, host_workers, judge_hosts, outbox, remote_tasks
 from deemster.store.notifications import notify_output, notify_result
-from deemster.store.pool import connection, transaction
+from deemster.store.pool import UNSTORABLE, connection, transaction
 from deemster.store.remote_tasks import RemoteTask
 
 router = APIRouter(tags=["judge hosts"])
@@ -42,6 +43,8 @@ ANSWER: Final = "ANSWER"
 """The method in the signature of an answer."""
 POLL_S: Final = 1.0
 """A notice of a task may be lost, so the request also polls."""
+SPARE_BYTES: Final = MESSAGE_BYTES
+"""A host that gets no answer sends the same output again, which the limits must not refuse."""
 TAR_TYPE: Final = "application/x-tar"
 
 log = structlog.get_logger()
@@ -141,9 +144,15 @@ async def receive_update(request: Request, signed: HostCall, work: str, judge: s
     if task.task is Task.EXECUTE:
         execution = ExecutionId(task.work)
         own = [each for each in update.output if each.attempt == task.attempt]
-        async with transaction(state.pool) as writing:
-            await executions.add_output(writing, ((execution, each) for each in own))
-            await notify_output(writing, [execution])
+        try:
+            async with transaction(state.pool) as writing:
+                room = await executions.output_room(writing, execution, task.attempt)
+                if sum(len(each.content) for each in own) > room + SPARE_BYTES:
+                    raise Refused("The program may not write so much: its limits are smaller.")
+                await executions.add_output(writing, ((execution, each) for each in own))
+                await notify_output(writing, [execution])
+        except UNSTORABLE:
+            raise Refused("A number or a time of the output is out of range.") from None
     return json_response(Received())
 
 
@@ -178,8 +187,10 @@ async def current_task(
     state: AppState, signed: HostRequest, work: str, judge: str
 ) -> RemoteTask:
     """Refuses judge ids that are unknown, used or superseded (M2)."""
-    async with connection(state.pool) as acquired:
-        task = await remote_tasks.get(acquired, JudgeId(judge))
+    task = None
+    if GENERATED_ID.fullmatch(judge):
+        async with connection(state.pool) as acquired:
+            task = await remote_tasks.get(acquired, JudgeId(judge))
     if task is None or task.work != work or task.host != signed.host.id:
         await refuse(state, task, UnknownJudgeId("This host has no such task."), judge)
     if task.is_ended or task.is_reported:

@@ -1,16 +1,15 @@
 """`/v1/admin/judge-hosts`: add, list, pause, drain and revoke judge hosts (M4)."""
 
-from collections.abc import Awaitable, Callable
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api import judge_hosts as hosts
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
-from deemster.api.judge_hosts import list_hosts as read_hosts
 from deemster.api.models.judge_hosts import (
     BODY_BYTES,
     HostVerdictOut,
@@ -21,25 +20,21 @@ from deemster.api.models.judge_hosts import (
     JudgeHostsOut,
     NewKeyOut,
     PauseIn,
-    host_out,
     new_key_out,
 )
 from deemster.api.state import app_state
-from deemster.domain.account import Account
-from deemster.domain.errors import Conflict
 from deemster.domain.judge_host import JudgeHostId, check_name, derive_key
 from deemster.store import audit, judge_hosts, remote_tasks
 from deemster.store.pool import Connection, transaction
 
 router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/judge-hosts"
-Change = Callable[[Connection, JudgeHostId], Awaitable[bool]]
 
 
 @router.get(PATH, response_model=JudgeHostsOut)
 async def list_hosts(request: Request, _caller: Caller) -> Response:
     """Lists the judge hosts that are not revoked, by name."""
-    return json_response(JudgeHostsOut(items=await read_hosts(app_state(request))))
+    return json_response(JudgeHostsOut(items=await hosts.list_hosts(app_state(request))))
 
 
 @router.post(
@@ -74,18 +69,14 @@ async def pause_host(request: Request, caller: Caller, id: str) -> Response:  # 
     """Gives a judge host no more tasks until `resume`, also after it starts again. It finishes
     those that it has.
     """
-    reason = (await read_json(request, PauseIn, BODY_BYTES)).reason
-    return await change_host(
-        *(request, caller, id, "judge_host.pause"),
-        lambda acquired, host: judge_hosts.pause(acquired, host, reason),
-        reason=reason,
-    )
+    asked = await read_json(request, PauseIn, BODY_BYTES)
+    return json_response(await hosts.pause_host(request, caller, id, asked))
 
 
 @router.post(PATH + "/{id}/resume", response_model=JudgeHostOut, responses=errors(404))
 async def resume_host(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Gives a judge host tasks again that was paused or drained."""
-    return await change_host(request, caller, id, "judge_host.resume", judge_hosts.resume)
+    return json_response(await hosts.resume_host(request, caller, id))
 
 
 @router.post(PATH + "/{id}/drain", response_model=JudgeHostOut, responses=errors(404, 409))
@@ -93,19 +84,13 @@ async def drain_host(request: Request, caller: Caller, id: str) -> Response:  # 
     """Gives a judge host no more tasks until `resume`, or until it starts again. 409 means that
     the host does not run.
     """
-
-    async def drain(acquired: Connection, host: JudgeHostId) -> bool:
-        if not await judge_hosts.drain(acquired, host):
-            raise Conflict("The judge host does not run: pause it if it must get no tasks.")
-        return True
-
-    return await change_host(request, caller, id, "judge_host.drain", drain)
+    return json_response(await hosts.drain_host(request, caller, id))
 
 
 @router.post(PATH + "/{id}/revoke", response_model=JudgeHostOut, responses=errors(404))
 async def revoke_host(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Refuses a judge host for ever. What it runs is given to others at once."""
-    return await change_host(request, caller, id, "judge_host.revoke", judge_hosts.revoke)
+    return json_response(await hosts.revoke_host(request, caller, id))
 
 
 @router.post(
@@ -167,16 +152,3 @@ async def key_response(
     view = await judge_hosts.get(acquired, host)
     assert view is not None, "this transaction has changed it"
     return json_response(new_key_out(view, key.text), status)
-
-
-async def change_host(
-    request: Request, caller: Account, host: str, act: str, change: Change, **details: Any
-) -> Response:
-    async with transaction(app_state(request).pool) as acquired:
-        found = await judge_hosts.lock(acquired, host)
-        await change(acquired, found.id)
-        actor = actor_of(request, caller)
-        await audit.record(acquired, actor, act, found.id, name=found.name, **details)
-        after = await judge_hosts.get(acquired, found.id)
-    assert after is not None, "hosts are never deleted"
-    return json_response(host_out(after))

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Message, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from deemster.api.authentication import BEARER, SECURED, Caller, is_still_authorised
 from deemster.api.executions import visible_execution
+from deemster.api.feed.feed import Feed
 from deemster.api.feed.live_output import LiveEvent, OutputCursor
 from deemster.api.feed.stream import MEDIA_TYPE, NO_MORE, SEND_TIMEOUT_S, STREAM_CONTENT
 from deemster.api.http.body import read_json, request_body
@@ -22,7 +23,7 @@ from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
 from deemster.api.models.live_input import INPUT_BODY_BYTES, InputIn, parse_cursor
-from deemster.api.state import AppState, app_state, check_streams
+from deemster.api.state import app_state, check_streams
 from deemster.api.typed_input import record_typing, type_in
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
@@ -75,7 +76,7 @@ async def stream_output(
     events = state.live_output.follow(
         view.id, cursor, lambda: is_still_authorised(request, caller)
     )
-    return LiveStream(output_messages(state, caller, events))
+    return LiveStream(state.feed, caller, output_messages(events))
 
 
 class LiveStream(StreamingResponse):
@@ -83,9 +84,18 @@ class LiveStream(StreamingResponse):
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, messages: AsyncGenerator[bytes, None]) -> None:
+    def __init__(
+        self, feed: Feed, caller: Account, messages: AsyncGenerator[bytes, None]
+    ) -> None:
         super().__init__(messages, headers=STREAM_HEADERS)
+        self._feed = feed
+        self._caller = caller
         self._messages = messages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Counts before anything is awaited: many streams may be opened at the same time."""
+        with self._feed.count_stream(self._caller.id), STREAMS.track_inprogress():
+            await super().__call__(scope, receive, send)
 
     async def stream_response(self, send: Send) -> None:
         async def send_in_time(message: Message) -> None:
@@ -100,13 +110,12 @@ class LiveStream(StreamingResponse):
 
 
 async def output_messages(
-    state: AppState, caller: Account, events: AsyncGenerator[LiveEvent, None]
+    events: AsyncGenerator[LiveEvent, None],
 ) -> AsyncGenerator[bytes, None]:
-    with state.feed.count_stream(caller.id), STREAMS.track_inprogress():
-        async with aclosing(events):
-            async for each in events:
-                if not isinstance(each, CompileResult):
-                    yield message_of(each)
+    async with aclosing(events):
+        async for each in events:
+            if not isinstance(each, CompileResult):
+                yield message_of(each)
 
 
 def message_of(each: OutputChunk | ExecutionView | None) -> bytes:

@@ -148,7 +148,7 @@ def database_gauges(found: Gauges | None) -> Iterator[GaugeMetricFamily]:
         "kind",
         oldest,
     )
-    # Read from the database, because the process that delivers webhooks has no /metrics.
+    # Read from the database: all processes that deliver webhooks count together.
     webhooks = {
         "waiting": found.webhooks_waiting,
         "retrying": found.webhooks_retrying,

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from deemster.api import problem_import
-from deemster.api.authentication import Caller, actor_of
+from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import (
@@ -20,15 +20,14 @@ from deemster.api.http.idempotent_replay import (
     respond_once,
 )
 from deemster.api.http.upload import ARCHIVES, check_archive, receive_into
-from deemster.api.lookups import only_own, problem_of_path
 from deemster.api.models.problems import (
     ImportedOut,
-    ImportQuery,
+    ProblemImportQuery,
     PublishedOut,
     RetiredOut,
     imported_out,
 )
-from deemster.api.problem_import import TAR, forget_cached, import_request
+from deemster.api.problem_import import TAR, forget_cached, import_request, own_problem
 from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
@@ -65,7 +64,7 @@ BODY: Final[dict[str, Any]] = {
     },
 )
 async def import_problem(
-    request: Request, caller: Caller, query: Annotated[ImportQuery, Query()]
+    request: Request, caller: Caller, query: Annotated[ProblemImportQuery, Query()]
 ) -> Response:
     """Imports a package. The problem can be solved at once, and belongs to the caller. With
     `publish=false`, only its author and admins see it and submit to it until it is published.
@@ -76,7 +75,7 @@ async def import_problem(
     """
     idempotency_key(request)  # refuses an invalid key before the package is read
     problem = parse_problem_id(query.id) if query.id is not None else None
-    async with received_package(request, problem) as (archive, digest):
+    async with received_package(request, caller, problem) as (archive, digest):
         content = f"{problem or ''}\n{digest}"
         if query.publish is not None:
             content += f"\npublish={query.publish}"
@@ -94,10 +93,9 @@ async def import_problem(
 )
 async def revise_problem(request: Request, caller: Caller, id: str) -> Response:  # noqa: A002
     """Imports a new revision, which judges all later submissions. A retired problem returns."""
-    problem = problem_of_path(id)
     importer = app_state(request).dependencies.importer
-    await importer.check(problem, actor_of(request, caller), only_own=only_own(caller))
-    async with received_package(request, problem) as (archive, _):
+    problem, _ = await own_problem(request, caller, id)
+    async with received_package(request, caller, problem) as (archive, _):
         imported = await importer.import_package(
             archive, import_request(request, caller, problem)
         )
@@ -129,13 +127,13 @@ async def retire_problem(request: Request, caller: Caller, id: str) -> Response:
 
 @asynccontextmanager
 async def received_package(
-    request: Request, problem: ProblemId | None
+    request: Request, caller: Account, problem: ProblemId | None
 ) -> AsyncIterator[tuple[Path, str]]:
     """Yields the uploaded package, and its hash."""
     state = app_state(request)
     most_bytes = state.settings.package_mb * MIB
     check_archive(request, most_bytes)
-    async with state.dependencies.importer.upload_directory() as directory:
+    async with state.dependencies.importer.upload_directory(caller.id) as directory:
         # A package without a directory of its own gets the name of its archive.
         archive = directory / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
         yield archive, await receive_into(request, archive, most_bytes)

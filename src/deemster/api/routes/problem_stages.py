@@ -8,7 +8,6 @@ from starlette.responses import Response
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
-from deemster.api.lookups import only_own, problem_of_path
 from deemster.api.models.stages import (
     MeanScore,
     ProblemScores,
@@ -17,6 +16,7 @@ from deemster.api.models.stages import (
     stage_names,
     tasks_of,
 )
+from deemster.api.problem_import import own_problem
 from deemster.api.state import app_state
 from deemster.domain.analysis import Category
 from deemster.store import audit, problems
@@ -34,10 +34,8 @@ async def show_problem_stages(
     id: str,  # noqa: A002
 ) -> Response:
     """Shows the stages that follow a verdict, if the problem decides that."""
-    state = app_state(request)
-    problem, actor = problem_of_path(id), actor_of(request, caller)
-    await state.dependencies.importer.check(problem, actor, only_own=only_own(caller))
-    async with connection(state.pool) as acquired:
+    problem, _ = await own_problem(request, caller, id)
+    async with connection(app_state(request).pool) as acquired:
         found = await problems.get_stages(acquired, problem)
     return json_response(StagesOut(stages=stage_names(found)))
 
@@ -49,10 +47,8 @@ async def show_problem_scores(
     id: str,  # noqa: A002
 ) -> Response:
     """Shows the mean scores of static analysis over all finished submissions to a problem."""
-    state = app_state(request)
-    problem, actor = problem_of_path(id), actor_of(request, caller)
-    await state.dependencies.importer.check(problem, actor, only_own=only_own(caller))
-    async with connection(state.pool) as acquired:
+    problem, _ = await own_problem(request, caller, id)
+    async with connection(app_state(request).pool) as acquired:
         sums = await score_sums(acquired, problem)
     scores = {
         Category(each.category): MeanScore(submissions=each.analyzed, mean=each.mean)
@@ -75,11 +71,10 @@ async def set_problem_stages(
     """Decides which stages follow the verdict on later submissions. A contest can decide
     otherwise for its own submissions.
     """
-    state = app_state(request)
-    problem, actor = problem_of_path(id), actor_of(request, caller)
-    await state.dependencies.importer.check(problem, actor, only_own=only_own(caller))
+    problem, _ = await own_problem(request, caller, id)
     asked = await read_json(request, StagesIn)
-    async with transaction(state.pool) as writing:
+    actor = actor_of(request, caller)
+    async with transaction(app_state(request).pool) as writing:
         await problems.set_stages(writing, problem, tasks_of(asked.stages))
         await audit.record(writing, actor, "problem.stages", problem, stages=asked.stages)
     return json_response(StagesOut(stages=stage_names(tasks_of(asked.stages))))

@@ -1,4 +1,4 @@
-"""`/v1/admin/rejudgings`: rejudge a set on trial, compare the results, apply or drop them."""
+"""`/v1/admin/rejudgings`: rejudge a set on trial, compare the verdicts, apply or drop them."""
 
 from typing import Annotated, Final
 

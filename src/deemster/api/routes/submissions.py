@@ -31,6 +31,7 @@ from deemster.api.submissions import (
     read_source,
     read_submission,
 )
+from deemster.api.wait import WaitQuery
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.store.pool import connection, transaction
@@ -65,11 +66,11 @@ async def show_submission(
     request: Request,
     caller: Caller,
     id: str,  # noqa: A002
-    wait: Annotated[float, Query(ge=0, allow_inf_nan=False)] = 0,
+    wait: WaitQuery = 0,
 ) -> Response:
     """Shows the status and the result of a submission. Its place in the queue may be 3 s old,
     its progress 1 s. With `wait`, the response comes when the verdict is known, or the
-    submission has ended without one, or after so many seconds, at most 30.
+    submission has ended without one, or after so many seconds.
     """
     entry = await await_submission(app_state(request), caller, id, wait)
     return Response(entry.body, media_type="application/json")

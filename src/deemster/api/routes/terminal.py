@@ -1,66 +1,48 @@
 """WebSocket `/v1/executions/{id}/terminal`: types into a program and shows its output (E7)."""
 
 import base64
-from collections.abc import Mapping
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pydantic import ValidationError
 from starlette.routing import WebSocketRoute
 from starlette.types import Message
-from starlette.websockets import WebSocket, WebSocketDisconnect
+from starlette.websockets import WebSocket
 
-from deemster.api.admission import RateLimited
 from deemster.api.executions import visible_execution
 from deemster.api.feed.live_output import OutputCursor
-from deemster.api.http.errors import Forbidden, Unauthorised
-from deemster.api.http.socket_token import subprotocols_of, with_socket_token
-from deemster.api.live_socket import LiveSocket
+from deemster.api.live_socket import ENDED, RESTARTING, LiveSocket, serve_socket
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
 from deemster.api.models.live_input import INPUT_BYTES, KeyedInputIn, parse_cursor
-from deemster.api.state import check_streams
 from deemster.api.typed_input import record_typing, type_in
-from deemster.domain.errors import DeemsterError, NotFound, Refused, Unavailable
+from deemster.domain.errors import DeemsterError, Refused, Unavailable
 from deemster.domain.execution import ExecutionView, OutputChunk, status_of
 from deemster.domain.lifecycle import TERMINAL
-from deemster.metrics import STREAMS
 from deemster.store.pool import connection, transaction
 from deemster.text_form import fault_text
 
 SUBPROTOCOL: Final = "deemster.terminal"
-CODES: Final[Mapping[type[DeemsterError], int]] = {
-    Unauthorised: 4401,
-    Forbidden: 4403,
-    NotFound: 4404,
-    RateLimited: 4429,
-}
-REFUSED: Final = 4400
-RESTARTING: Final = 1012
-TRY_AGAIN: Final = 1013
 
 
 async def serve_terminal(socket: WebSocket) -> None:
-    await socket.accept(SUBPROTOCOL if SUBPROTOCOL in subprotocols_of(socket) else None)
-    # The client may be gone before it is told why the connection is closed.
-    with suppress(WebSocketDisconnect):
-        try:
-            live = await LiveSocket.open(socket, with_socket_token(socket))
-            state = live.state
-            after = parse_cursor(socket.query_params.get("after"))
-            async with connection(state.pool) as acquired:
-                execution = socket.path_params["id"]
-                view = await visible_execution(acquired, live.caller, execution)
-            check_streams(state, live.caller)
-            with state.feed.count_stream(live.caller.id), STREAMS.track_inprogress():
-                has_ended = await TerminalConnection(live, view).serve(after)
-            await socket.close(1000 if has_ended else RESTARTING)
-        except Unavailable:
-            await socket.close(TRY_AGAIN)
-        except DeemsterError as fault:
-            code = next((CODES[each] for each in type(fault).__mro__ if each in CODES), REFUSED)
-            await socket.send_json({"type": "error", "message": str(fault), "code": fault.code})
-            await socket.close(code)
+    await serve_socket(socket, SUBPROTOCOL, show_terminal, refusal_message)
+
+
+async def show_terminal(live: LiveSocket) -> int:
+    after = parse_cursor(live.socket.query_params.get("after"))
+    async with connection(live.state.pool) as acquired:
+        execution = live.socket.path_params["id"]
+        view = await visible_execution(acquired, live.caller, execution)
+    has_ended = await TerminalConnection(live, view).serve(after)
+    return ENDED if has_ended else RESTARTING
+
+
+def refusal_message(fault: DeemsterError) -> dict[str, Any] | None:
+    """None: the client comes back, and needs no message."""
+    if isinstance(fault, Unavailable):
+        return None
+    return {"type": "error", "message": str(fault), "code": fault.code}
 
 
 @dataclass(slots=True)

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
-from deemster.api.authentication import Caller
+from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, media_type_of, read_body
 from deemster.api.http.errors import WrongMedia, errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
-from deemster.api.models.user_import import ImportOut, ImportQuery
+from deemster.api.models.user_import import ImportOut, UserImportQuery
 from deemster.api.state import app_state
 from deemster.api.user_import.documents import CSV_TYPE, HTML_TYPE, to_csv, to_sheet
-from deemster.api.user_import.log_ins import ImportPlan
+from deemster.api.user_import.log_ins import ImportPlan, import_class
 from deemster.api.user_import.upload import MAX_BYTES, SHEET_POLICY, import_out, prepare_list
 from deemster.store.pool import transaction
 
@@ -40,7 +40,7 @@ ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
     responses={**ANSWERS, **errors(400, 408, 409, 413, 415, 422)},
 )
 async def import_users(
-    request: Request, caller: Caller, query: Annotated[ImportQuery, Query()]
+    request: Request, caller: Caller, query: Annotated[UserImportQuery, Query()]
 ) -> Response:
     """Adds the accounts of a CSV list with the columns name, and optionally role, password,
     tier and daily_quota. The header Accept chooses JSON, text/csv, or a sheet to print
@@ -55,7 +55,7 @@ async def import_users(
     async with transaction(state.pool) as acquired:
 
         async def create() -> Response:
-            done = await prepared.put(acquired, request, caller)
+            done = await import_class(acquired, prepared, actor_of(request, caller))
             ended.extend(done.ended)
             return json_response(import_out(done), 201)
 

@@ -53,8 +53,11 @@ def read_class_list(content: bytes) -> list[ClassListRow]:
         rows.append(row)
     if faults:
         more = len(faults) - FAULTS_SHOWN
-        shown = " ".join(faults[:FAULTS_SHOWN]) + (f" And {more} more." if more > 0 else "")
-        raise Refused(f"Nothing was imported, because the list has mistakes. {shown}")
+        if more > 0:
+            faults[FAULTS_SHOWN:] = [f"And {more} more."]
+        raise Refused(
+            "\n".join(["Nothing was imported, because the list has mistakes.", *faults])
+        )
     if not rows:
         raise Refused("The list has no accounts: write one per line below the headings.")
     return rows

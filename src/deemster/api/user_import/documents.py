@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 CSV_TYPE: Final = "text/csv"
 HTML_TYPE: Final = "text/html"
+FORMULA_STARTS: Final = ("=", "+", "-", "@", "\t", "\r")
 SHEET_STYLE: Final = """
 @page { margin: 12mm; }
 body { margin: 0; font: 11pt/1.4 system-ui, sans-serif; color: #000; background: #fff; }
@@ -39,11 +40,23 @@ def to_csv(log_ins: Sequence[ShownLogIn]) -> str:
     others = list(dict.fromkeys(heading for each in log_ins for heading in each.other))
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(["name", *others, "outcome", "password", "link"])
+    writer.writerow(["name", *map(as_text_cell, others), "outcome", "password", "link"])
     for each in log_ins:
-        cells = [each.other.get(heading, "") for heading in others]
+        cells = [as_text_cell(each.other.get(heading, "")) for heading in others]
         writer.writerow([each.name, *cells, each.outcome, each.password or "", each.link or ""])
     return text.getvalue()
+
+
+def as_text_cell(cell: str) -> str:
+    """A name such as `=HYPERLINK(…)`, which students may have chosen themselves, would be a
+    formula in a spreadsheet. The apostrophe makes it a text.
+    """
+    return f"'{cell}" if cell.startswith(FORMULA_STARTS) and not is_number(cell) else cell
+
+
+def is_number(cell: str) -> bool:
+    """A number or a telephone number, which may begin with a sign."""
+    return cell[1:].replace(" ", "").replace(".", "").replace("-", "").isdecimal()
 
 
 def to_sheet(log_ins: Sequence[ShownLogIn], base_url: str, link_days: int) -> str:

@@ -10,7 +10,7 @@ from deemster.api.user_import.class_list import ClassListRow
 from deemster.domain.account import Role
 from deemster.domain.readable_secret import new_readable_secret
 from deemster.store import account_import
-from deemster.store.account_import import NewAccount, Outcome
+from deemster.store.account_import import ImportOutcome, NewAccount
 from deemster.store.audit import Actor
 from deemster.store.log_in_links import link_url
 from deemster.store.pool import Connection
@@ -31,7 +31,7 @@ class CredentialsKind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
     base_url: str
-    """Of the links."""
+    """URL of the judge, with which links begin."""
     credentials: CredentialsKind = CredentialsKind.LINK
     link_days: int = LINK_DAYS
     renew: bool = False
@@ -39,14 +39,14 @@ class ImportPlan:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class LogIn:
+class ImportedLogIn:
     """How the owner of an imported account logs in."""
 
     line: int
     id: str
     name: str
     role: Role
-    outcome: Outcome
+    outcome: ImportOutcome
     password: str | None
     link: str | None
     other: Mapping[str, str]
@@ -54,28 +54,37 @@ class LogIn:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportedClass:
-    log_ins: list[LogIn]
+    log_ins: list[ImportedLogIn]
     ended: list[bytes]
     """Digests of the sessions that ended."""
 
-    def count(self, outcome: Outcome) -> int:
+    def count(self, outcome: ImportOutcome) -> int:
         return sum(each.outcome is outcome for each in self.log_ins)
 
 
-async def import_class(
-    connection: Connection,
-    rows: Sequence[ClassListRow],
-    given_hashes: Mapping[str, str],
-    plan: ImportPlan,
-    actor: Actor,
-) -> ImportedClass:
-    """`given_hashes` has the argon2 hashes of the passwords in the list, by password."""
+@dataclass(frozen=True, slots=True, repr=False)
+class PreparedClass:
+    """A class list with the passwords of its accounts, ready to be stored."""
+
+    rows: Sequence[ClassListRow]
+    plan: ImportPlan
+    passwords: list[str | None]
+    accounts: list[NewAccount]
+
+
+def prepare_class(
+    rows: Sequence[ClassListRow], given_hashes: Mapping[str, str], plan: ImportPlan
+) -> PreparedClass:
+    """Generates and hashes passwords, which takes too long for an open transaction.
+
+    `given_hashes` has the argon2 hashes of the passwords in the list, by password.
+    """
     passwords = [
         row.password
         or (new_readable_secret() if plan.credentials is CredentialsKind.PASSWORD else None)
         for row in rows
     ]
-    asked = [
+    accounts = [
         NewAccount(
             name=row.name,
             role=row.role,
@@ -86,21 +95,30 @@ async def import_class(
         )
         for row, password in zip(rows, passwords, strict=True)
     ]
+    return PreparedClass(rows, plan, passwords, accounts)
+
+
+async def import_class(
+    connection: Connection, prepared: PreparedClass, actor: Actor
+) -> ImportedClass:
+    plan = prepared.plan
     done = await account_import.add_all(
-        connection, asked, actor, renew=plan.renew, link_days=plan.link_days
+        connection, prepared.accounts, actor, renew=plan.renew, link_days=plan.link_days
     )
     log_ins = [
-        LogIn(
+        ImportedLogIn(
             line=row.line,
             id=imported.account.id,
             name=imported.account.name,
             role=imported.account.role,
             outcome=imported.outcome,
-            password=password if imported.outcome is not Outcome.KEPT else None,
+            password=password if imported.outcome is not ImportOutcome.KEPT else None,
             link=link_url(plan.base_url, imported.link_code) if imported.link_code else None,
             other=row.other,
         )
-        for row, password, imported in zip(rows, passwords, done.accounts, strict=True)
+        for row, password, imported in zip(
+            prepared.rows, prepared.passwords, done.accounts, strict=True
+        )
     ]
     return ImportedClass(log_ins, done.ended)
 

@@ -1,25 +1,28 @@
 """Imports a class list that was uploaded, for routes and pages (K4)."""
 
-from dataclasses import dataclass
+import asyncio
 from typing import Final
 
 from starlette.requests import Request
 
 from deemster.api.authentication import actor_of
-from deemster.api.models.user_import import ImportedUserOut, ImportOut, ImportQuery
+from deemster.api.log_in_links import judge_url
+from deemster.api.models.user_import import ImportedUserOut, ImportOut, UserImportQuery
 from deemster.api.state import AppState, app_state
-from deemster.api.user_import.class_list import ClassListRow, read_class_list
+from deemster.api.user_import.class_list import read_class_list
 from deemster.api.user_import.log_ins import (
     ImportedClass,
     ImportPlan,
+    PreparedClass,
     given_passwords,
     import_class,
+    prepare_class,
 )
 from deemster.domain.account import Account
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
-from deemster.store.account_import import Outcome
-from deemster.store.pool import Connection, transaction
+from deemster.store.account_import import ImportOutcome
+from deemster.store.pool import transaction
 
 MAX_BYTES: Final = 8 * MIB
 MAX_GIVEN_PASSWORDS: Final = 100
@@ -30,38 +33,26 @@ SHEET_POLICY: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class PreparedList:
-    """A list whose lines are right, and whose passwords are hashed."""
-
-    rows: list[ClassListRow]
-    hashes: dict[str, str]
-    plan: ImportPlan
-
-    async def put(
-        self, acquired: Connection, request: Request, caller: Account
-    ) -> ImportedClass:
-        actor = actor_of(request, caller)
-        return await import_class(acquired, self.rows, self.hashes, self.plan, actor)
-
-
-async def prepare_list(request: Request, content: bytes, query: ImportQuery) -> PreparedList:
+async def prepare_list(
+    request: Request, content: bytes, query: UserImportQuery
+) -> PreparedClass:
     state = app_state(request)
     rows = read_class_list(content)
     plan = ImportPlan(
-        base_url=state.settings.public_url or str(request.base_url),
+        base_url=judge_url(request),
         credentials=query.credentials,
         link_days=query.link_days,
         renew=query.renew,
     )
-    return PreparedList(rows, await hash_given(state, given_passwords(rows)), plan)
+    hashes = await hash_given(state, given_passwords(rows))
+    return await asyncio.to_thread(prepare_class, rows, hashes, plan)
 
 
-async def import_list(request: Request, caller: Account, prepared: PreparedList) -> ImportOut:
+async def import_list(request: Request, caller: Account, prepared: PreparedClass) -> ImportOut:
     """In a transaction of its own."""
     state = app_state(request)
     async with transaction(state.pool) as acquired:
-        done = await prepared.put(acquired, request, caller)
+        done = await import_class(acquired, prepared, actor_of(request, caller))
     state.credentials.forget(done.ended)
     return import_out(done)
 
@@ -82,9 +73,9 @@ async def hash_given(state: AppState, passwords: list[str]) -> dict[str, str]:
 
 def import_out(done: ImportedClass) -> ImportOut:
     return ImportOut(
-        created=done.count(Outcome.CREATED),
-        renewed=done.count(Outcome.RENEWED),
-        kept=done.count(Outcome.KEPT),
+        created=done.count(ImportOutcome.CREATED),
+        renewed=done.count(ImportOutcome.RENEWED),
+        kept=done.count(ImportOutcome.KEPT),
         users=[
             ImportedUserOut.model_validate(each, from_attributes=True) for each in done.log_ins
         ],

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import sys
+from asyncio.subprocess import Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from deemster.domain.errors import Unavailable
 from deemster.wiring.address import Address, ask, find_free
+from deemster.wiring.forked_process import ForkedProcess, ForkServerClient
 
 START_TIMEOUT_S: Final = 60.0
 END_TIMEOUT_S: Final = 30.0
@@ -35,7 +37,7 @@ def module(name: str) -> list[str]:
 @asynccontextmanager
 async def running(
     argv: Sequence[str], environment: Mapping[str, str], log: Path
-) -> AsyncIterator[asyncio.subprocess.Process]:
+) -> AsyncIterator[Process]:
     with log.open("ab") as output:
         # Never from a thread: for PR_SET_PDEATHSIG the thread is the parent.
         process = await asyncio.create_subprocess_exec(
@@ -52,7 +54,22 @@ async def running(
         await end(process)
 
 
-async def end(process: asyncio.subprocess.Process) -> None:
+@asynccontextmanager
+async def forked(
+    server: ForkServerClient, name: str, environment: Mapping[str, str], log: Path
+) -> AsyncIterator[ForkedProcess]:
+    """Runs a role that the fork server has imported."""
+    with log.open("ab") as output:
+        process = server.start([name], environment, output.fileno())
+    await process.begun.wait()
+    process.check_begun()
+    try:
+        yield process
+    finally:
+        await end(process)
+
+
+async def end(process: Process | ForkedProcess) -> None:
     """The first SIGTERM drains a worker, the second one ends it at once."""
     for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
@@ -64,7 +81,7 @@ async def end(process: asyncio.subprocess.Process) -> None:
 
 
 async def until_answered(
-    address: Address, path: str, process: asyncio.subprocess.Process, log: Path
+    address: Address, path: str, process: Process | ForkedProcess, log: Path
 ) -> None:
     """Waits until the path answers with a 2xx status."""
     with suppress(TimeoutError):

@@ -56,6 +56,8 @@ class BenchService:
     """Token of an admin."""
     hog: str
     """Token of a user without limits, who sends very many submissions."""
+    database_pid: int
+    """Process id of the server of the database."""
 
     def environment(self, **overrides: object) -> dict[str, str]:
         """For a child process: no setting of the operator's own service remains."""
@@ -100,7 +102,7 @@ async def open_service(
             async with open_pool(cluster.url, name="bench", max_size=4) as pool:
                 tokens, admin, hog = await make_accounts(pool, users)
                 await make_problem(settings, made / "sum", PROBLEM, PACKAGE)
-                yield BenchService(made, settings, pool, tokens, admin, hog)
+                yield BenchService(made, settings, pool, tokens, admin, hog, cluster.pid)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Edit code sessions, with their versions, and run them (E1, E2, E3, E6)."""
+"""Calls that edit code sessions with their versions, and run them (E1, E2, E3, E6)."""
 
 from deemster.client.exchange import Exchange, creating, given, path_of
 from deemster.client.models.code_sessions import CodeSession, CodeVersion

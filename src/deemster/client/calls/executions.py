@@ -1,4 +1,4 @@
-"""Execute programs without a problem, follow them, type into them (E4, E5)."""
+"""Calls that execute programs without a problem, follow them and send input (E4, E5)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

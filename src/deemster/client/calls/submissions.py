@@ -1,4 +1,4 @@
-"""Submit programs, read their verdicts, cancel them (A1, A2, A10)."""
+"""Calls that submit programs, read their verdicts and cancel them (A1, A2, A10)."""
 
 from dataclasses import replace
 from functools import partial

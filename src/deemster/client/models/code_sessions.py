@@ -1,4 +1,4 @@
-"""Code sessions and their versions (E1, E2)."""
+"""Code sessions and their versions, as the client returns them (E1, E2)."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Programs to execute, and executions (E4)."""
+"""Programs that the client sends to be executed, and the executions it returns (E4)."""
 
 import base64
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Live events of an execution: its states, its output, and its end (E5)."""
+"""Live events of an execution, as the client returns them: states, output, end (E5)."""
 
 import base64
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Problems and languages."""
+"""Problems and languages, as the client returns them."""
 
 from dataclasses import dataclass
 
@@ -16,6 +16,11 @@ class ProblemItem(Model):
     revision: int
     submits: int
     accepted: int
+    tags: tuple[str, ...] = ()
+    difficulty: int | None = None
+    """From 1 (easy) to 10 (hard); None if it is not known."""
+    difficulty_given: bool = False
+    """True: the author gave the difficulty; False: it comes from the acceptance rate."""
     mine: str | None = None
     """With `mine=True`: `solved` or `tried`; None if you have not tried the problem."""
 
@@ -37,6 +42,12 @@ class Sample(Model):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProblemFile(Model):
+    name: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Problem(Model):
     id: str
     title: str
@@ -54,11 +65,26 @@ class Problem(Model):
     statements: dict[str, str]
     """Statements as HTML, by language of the statement."""
     samples: tuple[Sample, ...]
+    files: tuple[ProblemFile, ...] = ()
+    """Statements as PDF, and files that authors attached."""
     license: str | None = None
     published: bool = True
     """False: only the author and admins see it and submit to it."""
     submits: int
     accepted: int
+    tags: tuple[str, ...] = ()
+    difficulty: int | None = None
+    """From 1 (easy) to 10 (hard); None if it is not known."""
+    difficulty_given: bool = False
+    """True: the author gave the difficulty; False: it comes from the acceptance rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedDocument(Model):
+    """The document that a client of `/v1/language-server` opens for its program."""
+
+    uri: str
+    language_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,3 +101,5 @@ class Language(Model):
     """Command line of the compiler; None if the language is not compiled."""
     run: tuple[str, ...]
     template: str
+    language_server: ServedDocument | None = None
+    """None if the judge runs no language server for this language."""

@@ -1,4 +1,4 @@
-"""Submissions, and the events of one."""
+"""Submissions and their events, as the client returns them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,11 +14,24 @@ EVENT_PREFIX: Final = "submission."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CaseSoFar(Model):
+    """A test case that was judged while others are still to come."""
+
+    number: int
+    """From 1, in the order of judging."""
+    verdict: str
+    runtime_ms: int
+    memory_kb: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaseProgress(Model):
-    """The judge works on test case number `case`."""
+    """How many test cases have been judged."""
 
     case: int
     of: int
+    cases: tuple[CaseSoFar, ...] = ()
+    """In an event, those that no earlier event of the stream had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Faults that a DOMjudge server is told of, with the object that it must disable."""
+"""Faults that a host reports to a DOMjudge server, with the object that it must disable."""
 
 import json
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ class RunResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramRun:
+class ProgramEnd:
     """How the contestant's program ended, and what limited it."""
 
     report: Report
@@ -74,7 +74,7 @@ class ProgramRun:
         return 128 + self.report.signal if self.report.signal else KILLED_EXIT_CODE
 
 
-def program_failure(run: ProgramRun) -> RunResult | None:
+def program_failure(run: ProgramEnd) -> RunResult | None:
     """The result if the program failed by itself; else its output decides."""
     if run.report.status is RunStatus.OUTPUT_LIMIT:
         return RunResult.OUTPUT_LIMIT
@@ -83,7 +83,7 @@ def program_failure(run: ProgramRun) -> RunResult | None:
     return None if run.report.status is RunStatus.OK else RunResult.RUN_ERROR
 
 
-def output_result(run: ProgramRun, verdict: Verdict) -> RunResult:
+def output_result(run: ProgramEnd, verdict: Verdict) -> RunResult:
     """The result of a program that ended well, from the verdict of the compare executable."""
     if verdict is Verdict.ACCEPTED:
         return RunResult.CORRECT
@@ -92,7 +92,7 @@ def output_result(run: ProgramRun, verdict: Verdict) -> RunResult:
     return RunResult.WRONG_ANSWER
 
 
-def program_metadata(run: ProgramRun) -> str:
+def program_metadata(run: ProgramEnd) -> str:
     """The text that DOMjudge calls program.meta."""
     report = run.report
     names = ("", "soft-timelimit", "hard-timelimit")
@@ -118,7 +118,7 @@ def metadata_text(facts: dict[str, object]) -> str:
     return "".join(f"{name}: {value}\n" for name, value in facts.items())
 
 
-def explain(run: ProgramRun, result: RunResult) -> str:
+def explain(run: ProgramEnd, result: RunResult) -> str:
     """The text that DOMjudge calls system.out, for the jury."""
     report = run.report
     messages = {

@@ -7,7 +7,6 @@ import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from random import SystemRandom
 from typing import Any, Final, Self
 from urllib.parse import quote, urlsplit
 
@@ -15,6 +14,7 @@ import httpx
 import structlog
 
 from deemster.domain.errors import Refused
+from deemster.judgehost.backoff import Backoff
 from deemster.judgehost.domjudge.tasks import (
     Judgehost,
     JudgingTask,
@@ -34,25 +34,11 @@ log = structlog.get_logger()
 API_PATH: Final = "/api/v4"
 TIMEOUT_S: Final = 60.0
 RETRIED_STATUSES: Final = frozenset({408, 425, 429})
-JITTER: Final = 0.2
-RANDOM: Final = SystemRandom()
+BACKOFF: Final = Backoff(first_s=1.0, longest_s=30.0, tries=8)
+"""A call is given up after about a minute."""
 SHOWN_BYTES: Final = 500
 
 Form = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Backoff:
-    """How often a call is repeated, and how long the pauses are."""
-
-    tries: int = 8
-    first_s: float = 0.5
-    most_s: float = 30.0
-
-    def pause_s(self, number: int) -> float:
-        """The pause after the failed try `number`, counted from 1."""
-        pause: float = min(self.first_s * 2.0 ** (number - 1), self.most_s)
-        return pause * (1 + RANDOM.uniform(0, JITTER))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -158,19 +144,18 @@ class DomServer:
         return parse(list[ServedFile], await self._call("GET", f"judgehosts/get_files/{path}"))
 
     async def _call(self, method: str, path: str, form: Form | None = None) -> Any:
-        number = 1
+        pauses = self._backoff.pauses()
         while True:
             try:
                 return await self._try(method, path, form)
             except ServerUnavailable as fault:
-                if number >= self._backoff.tries:
+                pause_s = next(pauses, None)
+                if pause_s is None:
                     raise
-                pause_s = self._backoff.pause_s(number)
                 log.warning(
                     "domjudge.call_failed", path=path, error=str(fault), again_in_s=pause_s
                 )
                 await asyncio.sleep(pause_s)
-                number += 1
 
     async def _try(self, method: str, path: str, form: Form | None) -> Any:
         try:

@@ -53,7 +53,7 @@ class TaskType(StrEnum):
     DEBUG_INFO = "debug_info"
     TRY_AGAIN = "try_again"
     UNKNOWN = "unknown"
-    """Of a newer server."""
+    """A kind of task that only a newer server has."""
 
 
 class Part(BaseModel):

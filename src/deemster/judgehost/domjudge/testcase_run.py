@@ -15,7 +15,7 @@ from deemster.judgehost.domjudge.executables import RUN, SCRIPT_PROFILE
 from deemster.judgehost.domjudge.internal_error import Disabled, InternalError
 from deemster.judgehost.domjudge.limits import program_limits, script_limits, time_limit
 from deemster.judgehost.domjudge.result import (
-    ProgramRun,
+    ProgramEnd,
     RunResult,
     explain,
     metadata_text,
@@ -84,7 +84,7 @@ class JudgedRun:
     """The result of one pass; the directory has the files that DOMjudge's daemon leaves."""
 
     result: RunResult
-    run: ProgramRun
+    run: ProgramEnd
     directory: Path
     jury_message: str
     compare_metadata: str = ""
@@ -187,7 +187,7 @@ class TestcaseRunner:
         finally:
             stdout.close()
             stderr.close()
-        run = ProgramRun(report, limit, stdout.size_bytes, stderr.size_bytes)
+        run = ProgramEnd(report, limit, stdout.size_bytes, stderr.size_bytes)
         failure = program_failure(run)
         # The jury also wants to see what is wrong in the output of a program that failed.
         checked = await self._compare(boxes, checking, stdout.path)
@@ -229,7 +229,7 @@ class TestcaseRunner:
             )
         finally:
             stderr.close()
-        run = ProgramRun(played.report, limit, 0, stderr.size_bytes, is_interactive=True)
+        run = ProgramEnd(played.report, limit, 0, stderr.size_bytes, is_interactive=True)
         checked = played.checked
         if checked is None:  # the program failed first
             failure = program_failure(run) or RunResult.RUN_ERROR
@@ -257,7 +257,7 @@ class TestcaseRunner:
 
 
 def finish(
-    result: RunResult, run: ProgramRun, checked: CheckResult | None, place: Path
+    result: RunResult, run: ProgramEnd, checked: CheckResult | None, place: Path
 ) -> JudgedRun:
     """Keeps the files that the jury's program left, as the directory `feedback`."""
     feedback = place / "feedback"

@@ -29,9 +29,9 @@ class TestcaseFiles:
     __test__ = False
 
     for_program: Path
-    """Only the input."""
+    """Directory with only the input."""
     for_jury: Path
-    """The input and the answer."""
+    """Directory with the input and the answer."""
 
 
 class Testcases:

@@ -19,7 +19,7 @@ from deemster.domain.execution import (
     ProgramIo,
     lower_of,
 )
-from deemster.domain.ids import CodeSessionId, new_execution_id
+from deemster.domain.ids import CodeSessionId, ExecutionId, new_execution_id
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.limits import MIB
 from deemster.domain.source import (
@@ -102,6 +102,26 @@ class ExecutionAccept:
             self._on_accepted()
             await asyncio.sleep(0)  # the relay is woken before the response is written
         return accepted, is_new
+
+    async def start_language_server(
+        self, account: Account, language: Language, limits: ExecutionLimits
+    ) -> ExecutionId:
+        """The server runs later, and gets the program of the user as messages."""
+        io = ProgramIo.LANGUAGE_SERVER
+        await self._languages.check(language, io)
+        new = NewExecution(
+            id=new_execution_id(),
+            account=account.id,
+            language=language.id,
+            main=language.source.file,
+            files=pack_files({language.source.file: b""}),
+            request_digest=hashlib.sha256(io.encode()).digest(),
+            io=io,
+            limits=limits,
+        )
+        accepted, _ = await self._group_commit.write(new)
+        self._on_accepted()
+        return accepted.id
 
     def default_for(self, io: ProgramIo) -> ExecutionLimits:
         default = self.default_limits

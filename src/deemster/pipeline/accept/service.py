@@ -5,7 +5,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -32,9 +32,11 @@ from deemster.domain.source import (
 )
 from deemster.domain.submission import HengTask, NewSubmission
 from deemster.pipeline.accept.available_languages import AvailableLanguages
+from deemster.pipeline.accept.examples import VerificationRequest, begin_verification
 from deemster.pipeline.accept.group_commit import GroupCommit
 from deemster.store import contests
 from deemster.store.artifacts import Artifacts
+from deemster.store.audit import Actor
 from deemster.store.contests import Contest
 from deemster.store.inline_artifacts import INLINE_MAX_BYTES, digest_of
 from deemster.store.pool import Pool, connection
@@ -114,6 +116,23 @@ class AcceptService:
             self._on_accepted()
             await asyncio.sleep(0)  # the relay is woken before the response is written
         return accepted, is_new
+
+    async def verify(
+        self, request: VerificationRequest, actor: Actor, *, again: bool = False
+    ) -> None:
+        """Lets the workers judge the example submissions of a revision, each once (W3)."""
+        refused = dict(request.refused)
+        programs = []
+        for each in request.programs:
+            try:
+                if not request.submit_answer:
+                    await self._languages.check(each.language)
+                programs.append(each)
+            except Refused as fault:
+                refused[each.path] = str(fault)
+        known = replace(request, programs=programs, refused=refused)
+        if await begin_verification(self._pool, self._artifacts, known, actor, again=again):
+            self._on_accepted()
 
     def forget(self, problem: ProblemId) -> None:
         """Makes a change of the problem by this process visible at once."""

@@ -5,11 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveInt, StringConstraints
+from pydantic import Field, PositiveInt
 
 from deemster.domain.analysis import (
     Analyzer,
-    AnalyzerId,
     Category,
     Level,
     Measure,
@@ -18,19 +17,15 @@ from deemster.domain.analysis import (
     RuleId,
 )
 from deemster.domain.errors import Refused
-from deemster.domain.language import LanguageId, VersionQuery
+from deemster.domain.language import LanguageId
 from deemster.domain.limits import MIB
 from deemster.pipeline.analyze.formats import FORMATS
+from deemster.programs.build.boxed_tool_file import BoxedToolFile, RunTable, Text
 from deemster.programs.build.languages import (
-    Environment,
     Extension,
     Name,
-    Paths,
     Pattern,
-    PermissionsTable,
     Table,
-    Texts,
-    VersionTable,
     compiler_limits,
     read_toml,
     refuse_unknown_placeholders,
@@ -43,8 +38,6 @@ OUTPUT_BYTES = 4 * MIB
 PLACEHOLDERS = frozenset(
     {"code", "data", "language", "output", "rule_options", "rules", "source", "sources"}
 )
-
-Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 
 
 def load_analyzers(directory: Path | None = None) -> tuple[Analyzer, ...]:
@@ -103,13 +96,9 @@ class RuleTable(Table):
         )
 
 
-class CommandTable(Table):
-    argv: Texts
+class CommandTable(RunTable):
     rule_option: str = ""
     exit_codes: frozenset[int] = frozenset({0, 1})
-    profile: Literal["program", "compiler"] = "program"
-    permissions: PermissionsTable = PermissionsTable()
-    environment: Environment = Field(default_factory=dict)
     cpu_s: PositiveInt
     memory_mb: PositiveInt
     processes: PositiveInt = 64
@@ -129,54 +118,27 @@ class OutputTable(Table):
     default_rule: str = ""
 
 
-class AnalyzerFile(Table):
+class AnalyzerFile(BoxedToolFile):
     """One file of `analyzers/`."""
 
-    id: Name
-    name: Text
-    url: Annotated[str, text_form("^https://", "begin with https://")]
     also_reads: frozenset[Extension] = frozenset()
     packages: tuple[Name, ...] = ()
-    wheels: tuple[Name, ...] = ()
-    mounts: tuple[
-        Annotated[
-            str,
-            text_form(r"^\{(scripts|packages)\}/", "begin with {scripts}/ or {packages}/"),
-        ],
-        ...,
-    ] = ()
-    shows: Paths = ()
-    shows_like: tuple[Name, ...] = ()
     suppressions: tuple[Annotated[str, text_form(r"[A-Za-z]", "use a letter")], ...] = ()
     languages: Annotated[dict[Name, tuple[str, ...]], Field(min_length=1)]
-    tools: Annotated[dict[str, Texts], Field(min_length=1)]
-    version: VersionTable
     run: CommandTable
     output: OutputTable
-    files: dict[str, str] = Field(default_factory=dict)
     rules: Annotated[dict[str, RuleTable], Field(min_length=1)]
 
     def to_domain(self) -> Analyzer:
         run = self.run
         limits = compiler_limits(run.cpu_s, run.memory_mb, run.processes, run.file_mb)
         return Analyzer(
-            id=AnalyzerId(self.id),
-            name=self.name,
-            url=self.url,
+            **self.tool_fields(run, "analyze"),
             languages={LanguageId(name): args for name, args in self.languages.items()},
             also_reads=self.also_reads,
             packages=self.packages,
-            wheels=self.wheels,
-            tools=self.tools,
-            mounts=self.mounts,
-            shows=self.shows,
-            shows_like=tuple(map(LanguageId, self.shows_like)),
-            version=VersionQuery(self.version.argv, self.version.pattern, self.version.text),
-            argv=run.argv,
             rule_option=run.rule_option,
             exit_codes=run.exit_codes,
-            environment=run.environment,
-            permissions=run.permissions.to_domain(f"{self.id}-analyze", run.profile),
             limits=replace(limits, output_bytes=OUTPUT_BYTES),
             output=OutputForm(**self.output.model_dump()),
             suppressions=self.suppressions,

@@ -20,7 +20,7 @@ from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S, call
 from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_headers
 from deemster.pipeline.deliver.sender import (
     DeliveryFault,
-    Outcome,
+    SendOutcome,
     WebhookRequest,
     WebhookSender,
 )
@@ -146,14 +146,14 @@ class WebhookDispatcher:
             error=outcome.fault,
         )
 
-    async def _send(self, claimed: ClaimedDelivery) -> Outcome:
+    async def _send(self, claimed: ClaimedDelivery) -> SendOutcome:
         try:
             return await self._sender.send(await self._request_of(claimed))
         except Unavailable:
             raise
         except Exception as fault:  # one delivery must not stop the others
             log.warning("webhook.fault", deliveryId=claimed.id, exc_info=fault)
-            return Outcome(None, DeliveryFault.OURS)
+            return SendOutcome(None, DeliveryFault.OURS)
 
     async def _request_of(self, claimed: ClaimedDelivery) -> WebhookRequest:
         subject, timeout_s = claimed.subject, self._policy.timeout_s
@@ -183,7 +183,9 @@ class WebhookDispatcher:
         is_result = claimed.format is WebhookFormat.HENG and claimed.kind not in STATES
         return max(self._policy.attempts, RESULT_ATTEMPTS if is_result else 0)
 
-    async def _record(self, claimed: ClaimedDelivery, outcome: Outcome, took_ms: int) -> str:
+    async def _record(
+        self, claimed: ClaimedDelivery, outcome: SendOutcome, took_ms: int
+    ) -> str:
         state = DeliveryState.DELIVERED
         if not outcome.is_delivered:
             is_last = claimed.number >= self._most_attempts(claimed)

@@ -13,10 +13,10 @@ from deemster.domain.heng_signature import (
     NONCE,
     SIGNATURE,
     TIMESTAMP,
-    SignedRequest,
     secret_key_of,
     signature_of,
 )
+from deemster.domain.request_signature import SignedRequest
 from deemster.domain.submission import SubmissionView
 from deemster.pipeline.deliver.heng_result import STATES, finish_body, update_body
 from deemster.pipeline.deliver.sender import WebhookRequest

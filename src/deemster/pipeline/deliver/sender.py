@@ -47,7 +47,7 @@ class DeliveryFault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SendOutcome:
     status: int | None
     fault: DeliveryFault | None
 
@@ -77,7 +77,7 @@ class WebhookSender:
         self._look_up = look_up
         self._tls = tls
 
-    async def send(self, request: WebhookRequest) -> Outcome:
+    async def send(self, request: WebhookRequest) -> SendOutcome:
         try:
             async with asyncio.timeout(request.timeout_s):
                 target = target_of(request.url)
@@ -86,19 +86,19 @@ class WebhookSender:
                 )
                 status = await self._exchange(request, target, addresses)
         except BadDestination as fault:
-            return Outcome(None, DeliveryFault(fault.fault))
+            return SendOutcome(None, DeliveryFault(fault.fault))
         except (TimeoutError, httpcore.TimeoutException):
-            return Outcome(None, DeliveryFault.TIMEOUT)
+            return SendOutcome(None, DeliveryFault.TIMEOUT)
         except httpcore.ConnectError as fault:
-            return Outcome(
+            return SendOutcome(
                 None,
                 DeliveryFault.NO_TLS if is_tls_fault(fault) else DeliveryFault.NO_CONNECTION,
             )
         except httpcore.NetworkError:
-            return Outcome(None, DeliveryFault.BROKEN)
+            return SendOutcome(None, DeliveryFault.BROKEN)
         except httpcore.ProtocolError:
-            return Outcome(None, DeliveryFault.NO_HTTP)
-        return Outcome(status, fault_of(status))
+            return SendOutcome(None, DeliveryFault.NO_HTTP)
+        return SendOutcome(status, fault_of(status))
 
     async def _exchange(
         self, request: WebhookRequest, target: httpx.URL, addresses: Sequence[Address]

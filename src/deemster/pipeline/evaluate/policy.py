@@ -1,4 +1,4 @@
-"""The policy: what follows from each outcome of a tier, as one table (P3, P5)."""
+"""The policy: one table says what follows from each outcome of asking a tier (P3, P5)."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -48,7 +48,7 @@ from deemster.pipeline.evaluate.rubric_file import (
     parse_rubric,
     shipped_general_rubric,
 )
-from deemster.programs.tokens import TokenizeFailed, Tokenizer
+from deemster.programs.tokenizer import TokenizeFailed, Tokenizer
 from deemster.store import evaluations, model_calls, model_tiers, rubrics
 from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.rubrics import NewRubric, StoredRubric

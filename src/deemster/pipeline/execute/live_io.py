@@ -87,6 +87,8 @@ class LiveProgram:
         while (chunk := await run.read()) is not None:
             self._active.set()
             is_error = chunk.stream is OutputName.STDERR and not is_one
+            if is_error and self._details.io is ProgramIo.LANGUAGE_SERVER:
+                continue  # its log, which nobody reads
             self._output.add(Stream.STDERR if is_error else Stream.STDOUT, chunk.data)
 
     def _add_reason(self, report: Report) -> None:

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import ExecutionId
 from deemster.pipeline.execute.output_log import OutputLog
@@ -32,12 +33,8 @@ class OutputRecorder:
     @asynccontextmanager
     async def open(cls, pool: Pool) -> AsyncIterator[Self]:
         recorder = cls(pool)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(recorder._run())
-            try:
-                yield recorder
-            finally:
-                task.cancel()
+        async with background_task(recorder._run()):
+            yield recorder
 
     @asynccontextmanager
     async def recording(

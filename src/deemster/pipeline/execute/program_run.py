@@ -1,4 +1,4 @@
-"""Compiles and runs the program of one execution, and says what came of it."""
+"""Compiles and runs the program of one execution, and returns its result."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace

@@ -7,6 +7,7 @@ from typing import Final, Self
 
 import structlog
 
+from deemster.background_task import background_task
 from deemster.domain.errors import Unavailable
 from deemster.domain.execution import TypedInput
 from deemster.domain.ids import ExecutionId
@@ -33,12 +34,8 @@ class TypedInputs:
     @asynccontextmanager
     async def open(cls, pool: Pool, listener: Listener) -> AsyncIterator[Self]:
         inputs = cls(pool, listener)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(inputs._run())
-            try:
-                yield inputs
-            finally:
-                task.cancel()
+        async with background_task(inputs._run()):
+            yield inputs
 
     async def follow(self, execution: ExecutionId) -> AsyncIterator[TypedInput]:
         """All that is typed, from the beginning: a program that is started again gets it

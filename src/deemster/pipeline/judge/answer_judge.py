@@ -1,7 +1,8 @@
 """Judges outputs without running a program: submitted answers and the jury's own files."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from deemster.domain.judgement import NO_TEXT, JuryText
@@ -11,6 +12,7 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome, answer_of, opened_input
 from deemster.pipeline.judge.compare import open_comparer
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
+from deemster.pipeline.judge.jury.checker_budget import CheckerBudget, is_far_too_large
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.programs.output import Head, head_of_file
 from deemster.programs.workspace import workspace
@@ -29,6 +31,7 @@ class AnswerJudge:
     work_dir: Path
     files: Mapping[str, bytes]
     """The files of the submission by relative path."""
+    checker_budget: CheckerBudget = field(default_factory=CheckerBudget)
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
         output = find_answer(self.files, case.name)
@@ -58,7 +61,12 @@ class AnswerJudge:
             return self._compare(checker, case, output)
         async with workspace(self.work_dir) as directory, opened_input(output) as stdin:
             run = CheckerRun(self.root, case, jury_limits(self.problem.limits), directory)
-            return await check_output(boxes, checker, self.programs, run, stdin)
+            size = size_of(output)
+            return await self.checker_budget.check(
+                partial(check_output, boxes, checker, self.programs, run, stdin),
+                output_bytes=size,
+                large=is_far_too_large(self.root, case, size),
+            )
 
     def _compare(self, comparison: Comparison, case: Case, output: Path | bytes) -> CheckResult:
         with open_comparer(comparison, answer_of(self.root, case)) as comparer:
@@ -68,6 +76,10 @@ class AnswerJudge:
         if difference is None:
             return CheckResult(Verdict.ACCEPTED)
         return CheckResult(Verdict.WRONG_ANSWER, jury_message=str(difference))
+
+
+def size_of(output: Path | bytes) -> int:
+    return len(output) if isinstance(output, bytes) else output.stat().st_size
 
 
 def read_chunks(output: Path | bytes) -> Iterator[bytes]:

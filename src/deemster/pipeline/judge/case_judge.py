@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from deemster.domain.judgement import NO_TEXT, JuryText, ProgramExit
@@ -13,9 +14,16 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.source import files_beside
 from deemster.domain.verdict import VERDICT_OF_STATUS, Verdict
-from deemster.pipeline.judge.compare import open_comparer
+from deemster.pipeline.judge.case_files import CaseFiles
+from deemster.pipeline.judge.compare import (
+    Comparer,
+    ShortComparer,
+    open_comparer,
+    open_short_comparer,
+)
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
-from deemster.pipeline.judge.jury.interactor import Transcript, interact
+from deemster.pipeline.judge.jury.checker_budget import CheckerBudget, is_far_too_large
+from deemster.pipeline.judge.jury.interactor import Transcript, WrittenBytes, interact
 from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import INTERACTORS, with_unit
 from deemster.programs.build.compile import Artifact
@@ -25,6 +33,7 @@ from deemster.programs.scratch import StagedFiles
 from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
+from deemster.sandbox.pair import RecordSide
 from deemster.sandbox.streams import SealedInput
 from deemster.sandbox.wire import Report
 
@@ -34,6 +43,8 @@ MIN_MEMORY_BYTES = MIB
 """A sandbox can't start with less."""
 EMPTY_FILE = Path("/dev/null")
 UNSHOWN = frozenset({Verdict.ACCEPTED, Verdict.PARTIAL, Verdict.JUDGE_ERROR})
+FLOODED = frozenset({RunStatus.MEMORY_LIMIT, RunStatus.TIME_LIMIT, RunStatus.OUTPUT_LIMIT})
+"""How an interactor ends if it tries to keep or to repeat all that a program writes."""
 ENDED_BY_ITSELF = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT, RunStatus.SIGNALLED})
 
 
@@ -78,6 +89,10 @@ class RunResult:
     checked: CheckResult | None = None
 
 
+CommandKey = tuple[int | None, int | None, tuple[str, ...]]
+"""Time, memory and arguments of a case."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseJudge:
     root: Path
@@ -90,8 +105,12 @@ class CaseJudge:
     spool_dir: Path
     data_files: Mapping[str, bytes]
     """Files of the submission that are put into the program's working directory."""
+    files: CaseFiles
     time_factor: float = 1.0
     """Every time limit is multiplied by it."""
+    checker_budget: CheckerBudget = field(default_factory=CheckerBudget)
+    commands: dict[CommandKey, Command] = field(default_factory=dict)
+    """The commands of the cases so far: most cases have the same."""
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
         checker = case.checker or self.problem.checker
@@ -105,18 +124,24 @@ class CaseJudge:
 
     async def _compare(self, boxes: Boxes, case: Case, comparison: Comparison) -> CaseOutcome:
         """Compares while the program writes, so that no output is kept."""
-        with open_comparer(comparison, answer_of(self.root, case)) as comparer:
+        with self._open_comparer(comparison, case) as comparer:
             result = await self._run(boxes, case, None, Head(comparer.feed))
             if comparer.unread_bytes > LONG_READ_BYTES:
                 difference = await asyncio.to_thread(comparer.finish)
             else:
                 difference = comparer.finish()
         if result.checked is None:
-            result = replace(result, checked=CheckResult(Verdict.ACCEPTED))
+            checked = CheckResult(Verdict.ACCEPTED)
             if difference is not None:
                 checked = CheckResult(Verdict.WRONG_ANSWER, jury_message=str(difference))
-                result = replace(result, checked=checked)
+            result = RunResult(result.report, result.stderr, result.output, checked)
         return self._conclude(case, result)
+
+    def _open_comparer(self, comparison: Comparison, case: Case) -> Comparer | ShortComparer:
+        content = self.files.short(case.answer) if case.answer else b""
+        if content is None:
+            return open_comparer(comparison, answer_of(self.root, case))
+        return open_short_comparer(comparison, lambda: answer_of(self.root, case), content)
 
     # ---- checkers and interactors ----
 
@@ -154,8 +179,13 @@ class CaseJudge:
     async def _check(self, boxes: Boxes, run: CheckerRun, output: Spool) -> CheckResult:
         check = run.case.checker or self.problem.checker
         assert isinstance(check, ProgramCheck)
+        size = output.size_bytes
         async with output.as_input() as stdin:
-            return await check_output(boxes, check, self.programs, run, stdin)
+            return await self.checker_budget.check(
+                partial(check_output, boxes, check, self.programs, run, stdin),
+                output_bytes=size,
+                large=is_far_too_large(self.root, run.case, size),
+            )
 
     async def _interact(self, boxes: Boxes, run: CheckerRun, check: ProgramCheck) -> RunResult:
         step = self.artifact.toolchain.language.run
@@ -173,6 +203,8 @@ class CaseJudge:
         report = detect_memory_limit(step, interaction.report, stderr.kept)
         if interaction.checked is None:
             return RunResult(report, stderr.text)
+        if interaction.checked.jury_status in FLOODED and await self._floods(boxes, run, check):
+            return RunResult(replace(report, status=RunStatus.OUTPUT_LIMIT), stderr.text)
         score = with_unit(interaction.checked.score, check.points_unit)
         checked = replace(interaction.checked, score=score)
         result = RunResult(report, stderr.text, checked=checked)
@@ -193,8 +225,24 @@ class CaseJudge:
     async def _record_interaction(
         self, boxes: Boxes, run: CheckerRun, check: ProgramCheck
     ) -> str:
-        """Runs the case again: a recorder between the two would change what is judged."""
         transcript = Transcript()
+        await self._interact_again(boxes, run, check, transcript)
+        return transcript.text
+
+    async def _floods(self, boxes: Boxes, run: CheckerRun, check: ProgramCheck) -> bool:
+        """Whether the program writes more to the interactor than it may write to stdout.
+
+        Nobody counts what goes through the pipes, so the case is run again to find out why
+        the interactor reached one of its own limits (X12).
+        """
+        written = WrittenBytes()
+        await self._interact_again(boxes, run, check, written)
+        return written.count > self._limits(run.case).output_bytes
+
+    async def _interact_again(
+        self, boxes: Boxes, run: CheckerRun, check: ProgramCheck, record: RecordSide
+    ) -> None:
+        """A recorder between the two would change what is judged, so it has its own run."""
         await interact(
             boxes,
             self._command(run.case),
@@ -203,9 +251,8 @@ class CaseJudge:
             run,
             stage=self._staged_files(run.case),
             stderr=ignore,
-            record=transcript,
+            record=record,
         )
-        return transcript.text
 
     async def _check_file(self, boxes: Boxes, run: CheckerRun, output: Path) -> CheckResult:
         with Spool(self.spool_dir) as spool:
@@ -217,36 +264,50 @@ class CaseJudge:
     async def _run(
         self, boxes: Boxes, case: Case, pass_input: Path | None, stdout: Head
     ) -> RunResult:
-        step = self.artifact.toolchain.language.run
         stderr = Tail()
-        stdin = pass_input or (self.root / case.input if case.input else b"")
-        file_output = FileOutput(
-            self.problem.output_file, stdout, self._limits(case).output_bytes
+        stdin = pass_input or self._input_of(case)
+        file_output = None
+        if self.problem.output_file:
+            most_bytes = self.problem.limits.output_bytes
+            file_output = FileOutput(self.problem.output_file, stdout, most_bytes)
+        run = partial(
+            boxes.run,
+            self._command(case),
+            stdout=stdout if file_output is None else ignore,
+            stderr=stderr,
+            stage=self._staged_files(case, stdin),
+            collect=file_output,
         )
-        to_file = bool(self.problem.output_file)
-        async with opened_input(stdin) as opened:
-            report = await boxes.run(
-                self._command(case),
-                stdin=b"" if self.problem.input_file else opened,
-                stdout=ignore if to_file else stdout,
-                stderr=stderr,
-                stage=self._staged_files(case, stdin),
-                collect=file_output if to_file else None,
-            )
-        report = detect_memory_limit(step, report, stderr.kept)
+        if self.problem.input_file:
+            report = await run()
+        elif isinstance(stdin, bytes):
+            report = await run(stdin=stdin)
+        else:
+            with await SealedInput.load(stdin) as sealed:
+                report = await run(stdin=sealed)
+        report = detect_memory_limit(self.artifact.toolchain.language.run, report, stderr.kept)
         result = RunResult(report, stderr.text, stdout.text)
-        if to_file and file_output.problem and report.status is RunStatus.OK:
+        if file_output and file_output.problem and report.status is RunStatus.OK:
             verdict = Verdict.OUTPUT_LIMIT if file_output.is_too_big else Verdict.WRONG_ANSWER
             checked = CheckResult(verdict, jury_message=file_output.problem)
             return replace(result, checked=checked)
         return result
+
+    def _input_of(self, case: Case) -> Path | bytes:
+        if not case.input:
+            return b""
+        content = self.files.short(case.input)
+        return self.root / case.input if content is None else content
 
     def command_line(self) -> tuple[str, ...]:
         """The command that starts the program, without the arguments of a case (J6)."""
         return self._command(Case("", "", "")).argv
 
     def _command(self, case: Case) -> Command:
-        return command_for(self.artifact, self._limits(case), case.args)
+        key = (case.time_ms, case.memory_bytes, case.args)
+        if key not in self.commands:
+            self.commands[key] = command_for(self.artifact, self._limits(case), case.args)
+        return self.commands[key]
 
     def _limits(self, case: Case) -> Limits:
         time_ms = self._time_ms(case)
@@ -262,6 +323,8 @@ class CaseJudge:
 
     def _staged_files(self, case: Case, stdin: Path | bytes = b"") -> StagedFiles | None:
         """The files that the program finds in its working directory."""
+        if not (case.files or self.problem.input_file or self.data_files):
+            return None
         given: dict[str, Path | bytes] = {
             name: self.root / path for name, path in case.files.items()
         }

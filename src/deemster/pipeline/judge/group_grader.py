@@ -25,6 +25,7 @@ from deemster.pipeline.judge.jury.checker import CheckResult
 
 RunGrader = Callable[[CustomGrader, Sequence[Result]], Awaitable[Result]]
 RunStatic = Callable[[StaticCheck], Awaitable[CheckResult]]
+OnGraded = Callable[[Case, Result], None]
 
 
 JudgeOne = Callable[[Case], Coroutine[Any, Any, CaseOutcome]]
@@ -34,7 +35,10 @@ AHEAD = 8
 
 
 class CaseScheduler:
-    """Runs up to `width` cases at once; `result` waits for one of them."""
+    """Runs up to `width` cases at once; `result` waits for one of them.
+
+    With a width of 1, `result` runs the case itself, which costs less than a task for it.
+    """
 
     def __init__(
         self, group: asyncio.TaskGroup, cases: Sequence[Case], judge_one: JudgeOne, width: int
@@ -44,11 +48,11 @@ class CaseScheduler:
         self._width = width
         self._position = {case.name: position for position, case in enumerate(cases)}
         self._requested = 0
-        self._waiting = deque(cases)
+        self._waiting = deque(cases if width > 1 else ())
         self._running: dict[str, asyncio.Task[CaseOutcome]] = {}
         loop = asyncio.get_running_loop()
         self._results: dict[str, asyncio.Future[CaseOutcome]] = {
-            case.name: loop.create_future() for case in cases
+            case.name: loop.create_future() for case in self._waiting
         }
 
     @classmethod
@@ -70,6 +74,8 @@ class CaseScheduler:
             raise faults.exceptions[0] from None
 
     async def result(self, case: Case) -> CaseOutcome:
+        if self._width == 1:
+            return await self._judge_one(case)
         self._requested = self._position[case.name]
         self._start_more()
         return await self._results[case.name]
@@ -104,17 +110,21 @@ class CaseScheduler:
 
 class GroupGrader:
     def __init__(
-        self, scheduler: CaseScheduler, run_grader: RunGrader, run_static: RunStatic
+        self,
+        scheduler: CaseScheduler,
+        run_grader: RunGrader,
+        run_static: RunStatic,
+        on_graded: OnGraded,
     ) -> None:
         self._scheduler = scheduler
         self._run_grader = run_grader
         self._run_static = run_static
+        self._on_graded = on_graded
         self._passed: set[str] = set()
-        self.cases: dict[str, Result] = {}
         self.groups: list[GroupScore] = []
         self.faults: list[str] = []
         self.cause: FaultCause | None = None
-        """Of the first fault."""
+        """Cause of the first fault."""
 
     async def grade(self, group: Group) -> Result | None:
         """The result of the group; None if it has no cases."""
@@ -161,7 +171,7 @@ class GroupGrader:
             result = score_case(group, case, outcome.verdict, outcome.score)
         except ScoreFault as fault:
             result = self._fault(FaultCause.SCORE, str(fault))
-        self.cases[case.name] = result
+        self._on_graded(case, result)
         return result
 
     async def _judge_static(self, group: Group, static: StaticCheck) -> Result:

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from deemster.domain.judgement import CompileRecord, JuryJudgement
+from deemster.domain.judgement import CompileRecord, JuryJudgement, OnCase
 from deemster.domain.language import Language
 from deemster.domain.problem import Problem, Program
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
+from deemster.pipeline.judge.case_files import CaseFiles
 from deemster.pipeline.judge.case_judge import CaseJudge
 from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
 from deemster.pipeline.judge.sources import jury_programs
-from deemster.pipeline.judge.submission_judge import OnCase, SubmissionJudge, ignore, not_run
+from deemster.pipeline.judge.submission_judge import SubmissionJudge, ignore, not_run
 from deemster.programs.build.compile import Artifact, Build
 from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
@@ -36,6 +37,7 @@ class PreparedProblem:
     problem: Problem
     programs: Mapping[Program, JuryProgram]
     spool_dir: Path
+    files: CaseFiles
 
     @classmethod
     @asynccontextmanager
@@ -54,7 +56,8 @@ class PreparedProblem:
                 async with lanes.acquire() as boxes:
                     prepared = prepare_program(boxes, build_tools, root, problem, program)
                     programs[program] = await stack.enter_async_context(prepared)
-            yield cls(build_tools, lanes, root, problem, programs, spool_dir)
+            files = CaseFiles(root)
+            yield cls(build_tools, lanes, root, problem, programs, spool_dir, files)
 
     async def judge(
         self,
@@ -84,8 +87,9 @@ class PreparedProblem:
             if build.artifact is None:
                 cases = not_run(self.problem)
                 return JuryJudgement(Verdict.COMPILE_ERROR, cases, compiled=record)
-            case_judge = self._case_judge(build.artifact, language, source, time_ms)
-            case_judge = replace(case_judge, time_factor=time_factor)
+            case_judge = self._case_judge(
+                build.artifact, language, source, time_ms, time_factor
+            )
             record = replace(record, run_argv=case_judge.command_line())
             return await judge.judge(case_judge, source, language, record)
 
@@ -99,7 +103,12 @@ class PreparedProblem:
         )
 
     def _case_judge(
-        self, artifact: Artifact, language: Language, source: Source, time_ms: int
+        self,
+        artifact: Artifact,
+        language: Language,
+        source: Source,
+        time_ms: int,
+        time_factor: float,
     ) -> CaseJudge:
         return CaseJudge(
             root=self.root,
@@ -110,6 +119,8 @@ class PreparedProblem:
             work_dir=self.build_tools.work_dir,
             spool_dir=self.spool_dir,
             data_files=data_files(language, source),
+            files=self.files,
+            time_factor=time_factor,
         )
 
 

@@ -1,11 +1,13 @@
 """Reads the source files of programs in a package, finds their language, fills in constants."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from deemster.domain.errors import Refused
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.problem import (
+    CONSTANT,
     ExampleSubmission,
     Problem,
     Program,
@@ -29,35 +31,50 @@ TEXT = "text"
 IGNORED = frozenset({"__pycache__", ".git", ".svn", ".DS_Store"})
 
 
+class FilledTooLarge(Refused):
+    """A contestant's source is too large with the constants that it uses."""
+
+
 def submission_source(
     root: Path, problem: Problem, example: ExampleSubmission, catalogue: Catalogue
 ) -> tuple[Language, Source]:
     """An example submission of the package, with the files that the problem includes."""
-    raw = read_program(root, example.path, {})
-    files = {name: filled(content, problem.constants) for name, content in raw.items()}
+    language, sent = example_source(root, problem, example, catalogue)
+    files = {name: filled(content, problem.constants) for name, content in sent.files.items()}
+    source = replace(sent, files=files)
     if problem.submit_answer:
-        language = catalogue.named(example.language or TEXT)
-    else:
-        language = language_of(catalogue, files, example.language, example.path)
-    check_admissible(
-        raw,
-        language,
-        most_bytes=problem.limits.code_bytes,
-        allowed_languages=problem.languages,
-    )
-    if problem.submit_answer:
-        return language, Source(files, included=frozenset(files))
-    source = with_guessed_main(language, source_of(language, files, example.entry))
+        return language, source
     included = included_files(root, problem, language, catalogue)
     if included:
         source = with_included(language, source, included, entry=example.entry)
     return language, source
 
 
+def example_source(
+    root: Path, problem: Problem, example: ExampleSubmission, catalogue: Catalogue
+) -> tuple[Language, Source]:
+    """An example submission of the package, as a contestant would send it."""
+    files = read_program(root, example.path, {})
+    if problem.submit_answer:
+        language = catalogue.named(example.language or TEXT)
+    else:
+        language = language_of(catalogue, files, example.language, example.path)
+    check_admissible(
+        files,
+        language,
+        most_bytes=problem.limits.code_bytes,
+        allowed_languages=problem.languages,
+    )
+    if problem.submit_answer:
+        return language, Source(files, included=frozenset(files))
+    return language, with_guessed_main(language, source_of(language, files, example.entry))
+
+
 def contestant_source(
     root: Path, problem: Problem, language: Language, source: Source, catalogue: Catalogue
 ) -> Source:
     """A contestant's submission, with the files that the problem includes."""
+    check_filled_size(source.files.values(), problem.constants)
     files = {name: filled(each, problem.constants) for name, each in source.files.items()}
     own = Source(files, main=source.main, most_bytes=FILLED_BYTES)
     if problem.submit_answer:
@@ -112,6 +129,24 @@ def filled(content: bytes, constants: Mapping[str, str]) -> bytes:
         return content
     text = content.decode(errors="surrogateescape")
     return fill_constants(text, constants).encode(errors="surrogateescape")
+
+
+def check_filled_size(contents: Iterable[bytes], constants: Mapping[str, str]) -> None:
+    """Refuses sources before they are filled: short names can stand for long values."""
+    size = sum(filled_bytes(content, constants) for content in contents)
+    if size > FILLED_BYTES:
+        raise FilledTooLarge(
+            f"The source has {size:,} bytes after the constants of the problem are filled in, "
+            f"and at most {FILLED_BYTES:,} are allowed: use fewer constants."
+        )
+
+
+def filled_bytes(content: bytes, constants: Mapping[str, str]) -> int:
+    grown = {
+        name: len(value.encode()) - len(f"{{{{{name}}}}}") for name, value in constants.items()
+    }
+    names = CONSTANT.findall(content.decode(errors="surrogateescape")) if grown else ()
+    return len(content) + sum(grown.get(name, 0) for name in names)
 
 
 def language_of(

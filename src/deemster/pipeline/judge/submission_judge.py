@@ -1,6 +1,6 @@
 """Judges one submission: runs its cases, grades them and produces the judgement."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -8,9 +8,12 @@ from pathlib import Path
 from deemster.domain.judgement import (
     CompileRecord,
     FaultCause,
+    JudgedCase,
     JuryCase,
     JuryJudgement,
     JuryText,
+    OnCase,
+    judged_case,
 )
 from deemster.domain.language import Language
 from deemster.domain.problem import Case, CustomGrader, Problem, Program, StaticCheck, Subtask
@@ -26,14 +29,8 @@ from deemster.pipeline.judge.jury.programs import JuryProgram
 from deemster.programs.workspace import workspace
 from deemster.sandbox.lanes import Lanes
 
-OnCase = Callable[[CaseOutcome], None]
-"""Called when a case ends (J10); a few of these cases may not count in the end."""
 
-Outcomes = Mapping[str, tuple[CaseOutcome, int]]
-"""The outcome of each case, and how often the case was run."""
-
-
-def ignore(_: CaseOutcome) -> None:
+def ignore(_: JudgedCase) -> None:
     pass
 
 
@@ -53,20 +50,26 @@ class SubmissionJudge:
         language: Language,
         record: CompileRecord | None = None,
     ) -> JuryJudgement:
-        outcomes: dict[str, tuple[CaseOutcome, int]] = {}
+        outcomes: dict[str, tuple[CaseOutcome, int]] = {}  # and how often each was run
+        judged: dict[str, JuryCase] = {}
 
         async def judge_one(case: Case) -> CaseOutcome:
             outcome, runs = await self._measure(judge, case)
             outcomes[case.name] = outcome, runs
-            self.on_case(outcome)
             return outcome
 
+        def tell(case: Case, result: Result) -> None:
+            graded = case_of(numbers[case.name], case, result, outcomes[case.name])
+            judged[case.name] = graded
+            self.on_case(judged_case(graded, result.verdict))
+
         cases = list(self.problem.tests.cases())
+        numbers = {case.name: number for number, case in enumerate(cases, start=1)}
         async with CaseScheduler.open(cases, judge_one, self.width) as scheduler:
             run_static = partial(self._run_static_validator, source, language)
-            grader = GroupGrader(scheduler, self._run_grader, run_static)
+            grader = GroupGrader(scheduler, self._run_grader, run_static, tell)
             result = await grader.grade(self.problem.tests)
-        return conclude(self.problem, result, grader, outcomes, record)
+        return conclude(self.problem, result, grader, judged, record)
 
     async def _measure(
         self, judge: CaseJudge | AnswerJudge, case: Case
@@ -111,11 +114,12 @@ def conclude(
     problem: Problem,
     result: Result | None,
     grader: GroupGrader,
-    outcomes: Outcomes,
+    judged: Mapping[str, JuryCase],
     record: CompileRecord | None,
 ) -> JuryJudgement:
+    """A case that ran ahead but was not graded doesn't count: whether it runs is chance."""
     cases = [
-        case_of(number, case, grader.cases.get(case.name), outcomes.get(case.name))
+        judged.get(case.name) or case_not_run(number, case)
         for number, case in enumerate(problem.tests.cases(), start=1)
     ]
     if result is None:
@@ -159,11 +163,8 @@ def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdi
 
 
 def case_of(
-    number: int, case: Case, result: Result | None, measured: tuple[CaseOutcome, int] | None
+    number: int, case: Case, result: Result, measured: tuple[CaseOutcome, int]
 ) -> JuryCase:
-    """A case that ran ahead but was not graded doesn't count: whether it runs is chance."""
-    if result is None or measured is None:
-        return JuryCase(case.name, number, None, case.is_sample, case.full_feedback)
     outcome, runs = measured
     return JuryCase(
         name=case.name,
@@ -189,4 +190,8 @@ def case_of(
 
 def not_run(problem: Problem) -> list[JuryCase]:
     cases = enumerate(problem.tests.cases(), start=1)
-    return [case_of(number, case, None, None) for number, case in cases]
+    return [case_not_run(number, case) for number, case in cases]
+
+
+def case_not_run(number: int, case: Case) -> JuryCase:
+    return JuryCase(case.name, number, None, case.is_sample, case.full_feedback)

@@ -1,4 +1,7 @@
-"""Runs jobs from the queue, one in each slot, until it is drained or stopped."""
+"""Runs jobs from the queue, one in each slot, until it is drained or stopped.
+
+A consumer can claim jobs ahead: then each slot may also have a job that is made ready, and one
+whose result is recorded."""
 
 import asyncio
 import time
@@ -26,12 +29,15 @@ from deemster.pipeline.queue.fetcher import (
     retry_after_s,
 )
 from deemster.pipeline.queue.messages import unpack
+from deemster.pipeline.queue.slots import GivenBack, Slots, SlotTurn
 from deemster.pipeline.queue.stores import open_engine
 from deemster.pipeline.queue.topology import ConsumerTimes
 
 log = structlog.get_logger()
 
 STOP_S: Final = 10.0
+JOBS_PER_SLOT: Final = 3
+"""One that is made ready, one in the slot, and one whose result is recorded."""
 NEWEST_WEIGHT: Final = 0.02
 """Weight of the newest job in the mean. Jobs differ in length by a hundred times: with a fifth,
 every other estimate for a mixed queue would be off by more than a quarter."""
@@ -47,6 +53,9 @@ class Failed:
 @dataclass(frozen=True, slots=True)
 class Returned:
     """The job goes back to its queue, for another worker."""
+
+    keeps_place: bool = False
+    """It goes before the others of its priority, as far as the store can do that."""
 
 
 Ending = Done | RetryLater | Failed | Returned
@@ -65,7 +74,9 @@ class Consumer:
     ) -> None:
         self._engine = engine
         self._handlers = handlers
-        self._slots = slots
+        self._count = slots
+        self._claims_ahead = times.ahead_s is not None
+        self._slots = Slots(slots, times.ahead_s or 0)
         self._times = times
         self._wake_signal = WakeSignal()
         shares = FairShare(handlers, strict=strict)
@@ -92,7 +103,10 @@ class Consumer:
         name: str,
         times: ConsumerTimes | None = None,
     ) -> AsyncIterator[Self]:
-        """`rate_per_s` limits each queue, for all consumers of the environment together."""
+        """`rate_per_s` limits each queue, for all consumers of the environment together.
+
+        With `times.ahead_s` it claims jobs ahead, and its handlers use `DeliveredJob.in_slot`.
+        """
         engine = open_engine(url, env, f"deemster:{env}:{name}")
         try:
             yield cls(
@@ -113,12 +127,13 @@ class Consumer:
 
     @property
     def busy(self) -> int:
-        return len(self._handling)
+        """Slots in use."""
+        return self._slots.busy
 
     @property
     def is_full(self) -> bool:
         """Whether every slot has a job."""
-        return self.busy >= self._slots
+        return self.busy >= self._count
 
     async def run(self) -> None:
         """Returns when drained or stopped, and the last job is done or back in its queue."""
@@ -137,20 +152,23 @@ class Consumer:
             self._ended.set()
 
     def drain(self) -> None:
-        """Takes no new jobs; the current ones finish (Q14)."""
+        """Takes no new jobs; those in slots finish, and the others go back (Q14)."""
         self._draining.set()
         self._fetcher.close()
+        self._slots.close()
 
     @property
     def is_draining(self) -> bool:
         return self._draining.is_set()
 
     def pause(self) -> None:
-        """Takes no new jobs until `resume`; the current ones finish."""
+        """Takes no new jobs until `resume`; those in slots finish, and the others go back."""
         if not self.is_draining:
             self._fetcher.pause()
+            self._slots.pause()
 
     def resume(self) -> None:
+        self._slots.resume()
         self._fetcher.resume()
 
     @property
@@ -167,12 +185,12 @@ class Consumer:
             async with asyncio.timeout(STOP_S):
                 await self._ended.wait()
         except TimeoutError:
-            log.warning("queue.handlers_not_ended", jobs=self.busy)
+            log.warning("queue.handlers_not_ended", jobs=len(self._handling))
 
     async def _run_slots(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._slots):
-                group.create_task(self._insist(self._slot))
+            for _ in range(self._count * (JOBS_PER_SLOT if self._claims_ahead else 1)):
+                group.create_task(self._insist(self._run_jobs))
             try:
                 await self._draining.wait()
             except asyncio.CancelledError:
@@ -189,23 +207,24 @@ class Consumer:
                 log.exception("queue.crashed", work=work.__name__)
                 await asyncio.sleep(self._times.slowest_retry_s)
 
-    async def _slot(self) -> None:
-        asked_at = time.monotonic()
-        while (found := await self._fetcher.next()) is not None:
-            locked, was_there = found
-            ending = await self._work(locked)
-            ended_at = time.monotonic()
-            if was_there and isinstance(ending, Done):
-                self._cycle.add(ended_at - asked_at)
-            asked_at = ended_at
+    async def _run_jobs(self) -> None:
+        while True:
+            async with self._slots.claiming() as turn:
+                found = await self._fetcher.next()
+                if found is None:
+                    return
+                locked, was_there = found
+                ending = await self._work(locked, turn)
+            if was_there and isinstance(ending, Done) and turn.cycle_s:
+                self._cycle.add(turn.cycle_s)
 
-    async def _work(self, locked: LockedJob) -> Ending:
+    async def _work(self, locked: LockedJob, turn: SlotTurn) -> Ending:
         task = asyncio.current_task()
         assert task is not None
         with self._leases.holding(locked, self._times.lease_s) as lease:
             self._handling.add(task)
             try:
-                ending = await self._handle(locked, lease)
+                ending = await self._handle(locked, lease, turn)
             except asyncio.CancelledError:
                 await self._finish(locked, Returned(), patience_s=0)
                 if not self._stopping or task.uncancel() > 0:
@@ -216,7 +235,7 @@ class Consumer:
             await self._finish(locked, ending, patience_s=self._times.lease_s)
             return ending
 
-    async def _handle(self, locked: LockedJob, lease: Lease) -> Ending:
+    async def _handle(self, locked: LockedJob, lease: Lease, turn: SlotTurn) -> Ending:
         if self._stopping:
             return Returned()
         try:
@@ -227,7 +246,11 @@ class Consumer:
             )
             return Failed(str(fault))
         try:
-            return await self._handlers[locked.queue](DeliveredJob(job, lease))
+            if not self._claims_ahead:
+                await turn.enter()
+            return await self._handlers[locked.queue](DeliveredJob(job, lease, turn))
+        except GivenBack:
+            return Returned(keeps_place=True)
         except Exception as fault:  # one job must not take the others along
             log.exception("job.handler_failed", jobId=locked.id, queue=locked.queue)
             return Failed(short(fault))
@@ -256,8 +279,8 @@ class Consumer:
                 await self._engine.delay(locked, delay_s)
             case Failed(reason):
                 await self._engine.fail(locked, reason)
-            case Returned():
-                await self._engine.return_job(locked)
+            case Returned(keeps_place):
+                await self._engine.return_job(locked, keeps_place=keeps_place)
 
     async def _listen(self) -> None:
         for failures in count(1):

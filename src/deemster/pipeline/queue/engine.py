@@ -195,9 +195,10 @@ class Engine:
             backend.moveToDelayed(locked.id, now_ms, delay_ms, locked.token, no_attempt)
         )
 
-    async def return_job(self, locked: LockedJob) -> None:
+    async def return_job(self, locked: LockedJob, *, keeps_place: bool = False) -> None:
+        """On Redis a job always goes behind the others of its priority."""
         backend = await self._backend(locked.queue)
-        await self._with_lock(backend.retryJob(locked.id, False, locked.token, {}))
+        await self._with_lock(backend.retryJob(locked.id, keeps_place, locked.token, {}))
 
     async def renew(
         self, queue: QueueName, held: Sequence[LockedJob], lease_s: float

@@ -4,8 +4,8 @@ import asyncio
 import math
 import time
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -15,6 +15,7 @@ import structlog
 
 from deemster.domain.job import QUEUE_WEIGHTS, Job, QueueName
 from deemster.pipeline.queue.engine import Engine, LockedJob, NoJob, QueueDown, WakeSignal
+from deemster.pipeline.queue.slots import SlotTurn
 from deemster.pipeline.queue.topology import ConsumerTimes
 
 log = structlog.get_logger()
@@ -116,6 +117,21 @@ class RetryLater:
 class DeliveredJob:
     job: Job
     _lease: Lease
+    _turn: SlotTurn | None = None
+
+    @asynccontextmanager
+    async def in_slot(self) -> AsyncIterator[None]:
+        """Waits for a free slot; raises GivenBack if the job has to go back to its queue.
+
+        Before, the handler only makes the job ready; after the block, another job has the slot.
+        """
+        if self._turn is not None:
+            await self._turn.enter()
+        try:
+            yield
+        finally:
+            if self._turn is not None:
+                self._turn.leave()
 
     def set_lease(self, lease_s: float) -> None:
         """Changes how long a lock lasts. The lock is renewed while the handler runs."""

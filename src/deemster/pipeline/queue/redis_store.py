@@ -8,6 +8,7 @@ from bullmq.redis_connection import RedisConnection
 from redis.asyncio import Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
+from redis.driver_info import DriverInfo
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
@@ -20,6 +21,8 @@ CONNECT_S: Final = 3.0
 ANSWER_S: Final = 5.0
 BLOCK_S: Final = 2.0
 """Well below ANSWER_S, after which a silent connection counts as dead."""
+DRIVER: Final = DriverInfo()
+"""Made once: without it, each connection looks for redis-py's version in its metadata."""
 
 
 class RedisStore:
@@ -91,6 +94,7 @@ def client_of(url: str, name: str) -> Redis:
             encoding_errors="replace",  # a foreign job must not stop the others
             protocol=2,  # BullMQ's scripts expect it
             client_name=name,
+            driver_info=DRIVER,
             socket_connect_timeout=CONNECT_S,
             socket_timeout=ANSWER_S,
             retry=retry,

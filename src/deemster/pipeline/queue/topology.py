@@ -38,6 +38,9 @@ class ConsumerTimes:
     """Duration of the first lock on a job, until its handler sets another (Q5)."""
     stalled_s: float = 5.0
     """A dead worker's job comes back after its lease and at most two of these."""
+    ahead_s: float | None = None
+    """A job that was claimed ahead goes back if no slot is free after this time, so that
+    another worker can have it. None: no job is claimed before a slot is free."""
     slowest_retry_s: float = 2.0
     """Longest pause between tries while the store is down."""
 

@@ -1,10 +1,16 @@
 """The messages between a server and its judge hosts, every field checked (M1)."""
 
+import dataclasses
+import json
+import math
+import zlib
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Annotated, Final, Self
+from typing import Annotated, Any, Final, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from deemster.destination import BadDestination, target_of
 from deemster.domain.execution import (
     ExecutionLimits,
     ExecutionOptions,
@@ -20,8 +26,24 @@ LONGEST_WAIT_S: Final = 30.0
 """A host's request for tasks is answered after this time, even if there is none."""
 MOST_TASKS: Final = 1000
 MOST_DATA: Final = 10_000
+MOST_TIME_FACTOR: Final = 1000.0
+"""Time limits can follow the speed of a host: no task can be made for a slower one."""
 MESSAGE_BYTES: Final = 64 * MIB
 """The largest message of a host."""
+
+LOG_BYTES: Final = 32 * MIB
+"""The largest log of an analysis, unpacked."""
+LARGEST: Final = 2**31 - 1
+"""The largest number that the database stores of a result."""
+
+
+def check_address(address: str) -> str:
+    try:
+        target_of(address)
+    except BadDestination:
+        raise ValueError("this URL can't be read") from None
+    return address
+
 
 Id = Annotated[str, text_form(ID, min_length=1, max_length=200)]
 Digest = Annotated[str, text_form(r"^[0-9a-f]{64}$", "use 64 digits, 0 to 9 and a to f")]
@@ -34,6 +56,7 @@ Address = Annotated[
         "use the URL of a web server, such as https://host.example.org",
         max_length=1000,
     ),
+    AfterValidator(check_address),
 ]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 
@@ -56,7 +79,7 @@ class Announcement(HostMessage):
     execution_slots: Annotated[int, Field(ge=0, le=4096)] = 0
     languages: dict[Id, Version]
     """The version of each language that it has."""
-    speed: Annotated[float, Field(gt=0, lt=1e6)] | None = None
+    speed: Annotated[float, Field(gt=1 / MOST_TIME_FACTOR, lt=1e6)] | None = None
     """How fast it is, compared with the reference: 2 needs half of the time."""
     address: Address | None = None
     """URL to which tasks are sent. None: the host fetches them."""
@@ -129,7 +152,7 @@ class ProblemData(HostMessage):
 class JudgePart(HostMessage):
     time_ms: Count
     """The time limit of a case, before it is scaled."""
-    time_factor: Annotated[float, Field(gt=0, lt=1000)] = 1.0
+    time_factor: Annotated[float, Field(gt=0, lt=MOST_TIME_FACTOR)] = 1.0
     """The host multiplies time limits by it, because it is slower or faster than others."""
     cases: Count
 
@@ -202,7 +225,7 @@ class ExecuteOutcome(HostMessage):
 class Failure(HostMessage):
     """The host failed, not the program."""
 
-    error: Annotated[str, Field(max_length=10_000)]
+    error: Annotated[str, text_form(NO_NUL, max_length=10_000)]
     is_refusal: bool = False
     """Another try would fail in the same way."""
 
@@ -220,4 +243,43 @@ class Finish(HostMessage):
         outcomes = (self.judge, self.execute, self.analyze, self.failure)
         if sum(each is not None for each in outcomes) != 1:
             raise ValueError("exactly one outcome is expected")
+        for outcome in outcomes:
+            check_numbers(outcome)
+        if self.analyze is not None:
+            check_log(self.analyze.sarif)
         return self
+
+
+def check_numbers(outcome: object) -> None:
+    """A host that sends numbers which can't be stored would make its results fail for ever."""
+    for number in numbers_of(outcome):
+        is_negative = isinstance(number, int) and number < 0
+        if is_negative or not math.isfinite(number) or abs(number) > LARGEST:
+            raise ValueError("a number of the result is out of range")
+
+
+def numbers_of(value: Any) -> Iterator[int | float]:
+    if isinstance(value, int | float):
+        yield value
+    elif isinstance(value, BaseModel):
+        yield from numbers_of(dict(value))
+    elif dataclasses.is_dataclass(value):
+        for each in dataclasses.fields(value):
+            yield from numbers_of(getattr(value, each.name))
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from numbers_of(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from numbers_of(each)
+
+
+def check_log(packed: bytes) -> None:
+    """A small log can unpack to more than the memory of those who read it."""
+    unpacking = zlib.decompressobj()
+    try:
+        log = json.loads(unpacking.decompress(packed, LOG_BYTES))
+    except (zlib.error, ValueError, RecursionError):
+        log = None
+    if not isinstance(log, dict) or not unpacking.eof:
+        raise ValueError("the log of the analysis can't be read, or is too long")

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from deemster.domain.similarity import Lines, Match, Region
+from deemster.domain.similarity import Lines, Match, MatchingRegion
 from deemster.pipeline.similarity.fingerprints import SEQUENCE, WINDOW, Fingerprints
 
 FEWEST_SYMBOLS: Final = 60
@@ -198,7 +198,7 @@ def covered(
 
 def regions(
     left: Fingerprints, right: Fingerprints, shared: AbstractSet[int]
-) -> Iterator[Region]:
+) -> Iterator[MatchingRegion]:
     """Joins shared fingerprints that follow each other in both programs."""
     indexes: dict[int, list[int]] = {}
     for index, value in enumerate(right.hashes):
@@ -234,8 +234,8 @@ def follower(right: Fingerprints, indexes: Sequence[int], last: int) -> int | No
 
 def region(
     left: Fingerprints, right: Fingerprints, first: tuple[int, int], last: tuple[int, int]
-) -> Region:
-    return Region(lines(left, first[0], last[0]), lines(right, first[1], last[1]))
+) -> MatchingRegion:
+    return MatchingRegion(lines(left, first[0], last[0]), lines(right, first[1], last[1]))
 
 
 def lines(fingerprints: Fingerprints, first: int, last: int) -> Lines:

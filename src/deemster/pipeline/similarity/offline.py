@@ -11,7 +11,7 @@ from deemster.domain.similarity import Match
 from deemster.domain.source import SOURCE_BYTES
 from deemster.pipeline.similarity.comparison import Program, compare_all
 from deemster.pipeline.similarity.reading import read_program, template_hashes
-from deemster.programs.tokens import TokenizeFailed, Tokenizer
+from deemster.programs.tokenizer import TokenizeFailed, Tokenizer
 
 TOO_SHORT: Final = "too short to compare"
 UNKNOWN: Final = "no file in a known language"

@@ -15,7 +15,7 @@ from deemster.pipeline.similarity.fingerprints import (
     sequence_hashes,
 )
 from deemster.pipeline.similarity.symbols import Symbol, symbols_of
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Compares new submissions with the others of their problem; the keeper repeats it (P6).
 
-Each step commits for itself, and a step that is interrupted is done again. A submission is
-first read and its fingerprints are committed. Then it is compared with all that are committed:
-of two submissions that are read at the same time, at least one sees the other.
+Each step commits for itself, and a step that is interrupted is done again. Some submissions are
+first read and their fingerprints are committed. Then they are compared with all that are
+committed: of two submissions that are read at the same time, at least one sees the other.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from deemster.pipeline.similarity.comparison import (
 )
 from deemster.pipeline.similarity.fingerprints import ALGORITHM, Fingerprints
 from deemster.pipeline.similarity.reading import read_program, template_hashes
-from deemster.programs.tokens import Tokenizer
+from deemster.programs.tokenizer import Tokenizer
 from deemster.store import similarity
 from deemster.store.artifacts import Artifacts
 from deemster.store.artifacts.backend import ArtifactMissing
@@ -75,14 +75,13 @@ class SimilarityUpdate:
                 acquired, algorithm=ALGORITHM, limit=READ_AT_ONCE
             )
         templates: dict[tuple[ProblemId, str], frozenset[int]] = {}
-        for submission in unread:
-            record = await self._read(submission, templates)
-            async with connection(self.pool) as acquired:
-                await similarity.put_program(acquired, record, algorithm=ALGORITHM)
-        if unread:
-            async with connection(self.pool) as acquired:
+        records = [await self._read(submission, templates) for submission in unread]
+        if records:
+            async with transaction(self.pool) as writing:
+                for record in records:
+                    await similarity.put_program(writing, record, algorithm=ALGORITHM)
                 await similarity.move_cursor(
-                    acquired, algorithm=ALGORITHM, read_to=unread[-1].finished_at
+                    writing, algorithm=ALGORITHM, read_to=unread[-1].finished_at
                 )
         return len(unread)
 

@@ -1,6 +1,5 @@
 """Starts an attempt on one worker (Q9); records its result in one transaction (I3, J12)."""
 
-import dataclasses
 import json
 from collections.abc import Awaitable, Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from deemster.domain.job_events import events_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.stage import StageDetails
+from deemster.domain.storable_text import storable
 from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
@@ -30,7 +30,7 @@ from deemster.store import (
     workers,
 )
 from deemster.store.artifacts import Artifacts
-from deemster.store.inline_artifacts import prepare
+from deemster.store.inline_artifacts import PendingArtifact, prepare
 from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all
 from deemster.store.pool import (
     AlsoWrite,
@@ -83,31 +83,48 @@ async def start(
     Raises LostRace if this worker did not get it. `languages` are those whose toolchains the
     worker has; None: the task needs no toolchain.
     """
-    lease = NewLease(worker, lease_s)
     async with connection(pool) as acquired:
-        found = await read(acquired, work)
-        if found is None:
-            raise StateChanged(f"There is no {kind_of(work)} {work}.")
-        is_pending = found.state is State.PENDING
-        if found.task is not task or not (is_pending or found.is_startable):
-            raise StateChanged(f"{work} is {found.state}: there is nothing to start.")
-        if (
-            languages is not None
-            and found.language not in languages
-            and await other_worker_has(acquired, found.language)
-        ):
-            raise Full(f"{work} has to wait for a worker that has {found.language}.")
-        started = events_of(task).start
-        if not is_pending and not caps.touches(found.language):
+        found = await find_startable(acquired, work, task=task, read=read, languages=languages)
+        return await start_found(acquired, found, NewLease(worker, lease_s), caps=caps)
+
+
+async def find_startable(
+    acquired: Connection,
+    work: WorkId,
+    *,
+    task: Task,
+    read: Callable[[Connection, WorkId], Awaitable[D | None]],
+    languages: Container[str] | None,
+) -> D:
+    """Reads what a worker may start, if it has the language."""
+    found = await read(acquired, work)
+    if found is None:
+        raise StateChanged(f"There is no {kind_of(work)} {work}.")
+    if found.task is not task or not (found.state is State.PENDING or found.is_startable):
+        raise StateChanged(f"{work} is {found.state}: there is nothing to start.")
+    if (
+        languages is not None
+        and found.language not in languages
+        and await other_worker_has(acquired, found.language)
+    ):
+        raise Full(f"{work} has to wait for a worker that has {found.language}.")
+    return found
+
+
+async def start_found(acquired: Connection, found: D, lease: NewLease, *, caps: Caps) -> D:
+    """Starts it, if nobody has changed it since it was read, within the caps."""
+    work, started = found.id, events_of(found.task).start
+    is_pending = found.state is State.PENDING
+    if not is_pending and not caps.touches(found.language):
+        await advance(acquired, started, work, found.attempt, lease=lease)
+    else:
+        async with acquired.transaction():
+            if is_pending:
+                # The relay has sent this job but has not marked it as sent yet.
+                await advance_all(acquired, Event.PUBLISH, {work: found.attempt})
+            if caps.touches(found.language):
+                await check_caps(caps, acquired, found)
             await advance(acquired, started, work, found.attempt, lease=lease)
-        else:
-            async with acquired.transaction():
-                if is_pending:
-                    # The relay has sent this job but has not marked it as sent yet.
-                    await advance_all(acquired, Event.PUBLISH, {work: found.attempt})
-                if caps.touches(found.language):
-                    await check_caps(caps, acquired, found)
-                await advance(acquired, started, work, found.attempt, lease=lease)
     return found.started()
 
 
@@ -157,13 +174,12 @@ async def settle(
 ) -> None:
     """Raises StateChanged, and writes nothing, if this attempt is no longer the current one.
 
-    No stages follow the verdict of a trial of a rejudging, which may never count.
+    No stages follow the verdict of a trial of a rejudging or of an example of a package.
     """
     document = json.dumps(jury_document(judgement)).encode()
     kept = await prepare(artifacts, document)
-    found = finding(judgement, kept.digest, show_groups=show_groups)
+    found = finding(judgement, kept, show_groups=show_groups)
     async with transaction(pool) as connection:
-        await kept.write(connection)
         wanted = await record_judgement(connection, details.id, details.attempt, found)
         follow_up = () if details.staged else stages.follow_up(wanted)
         await enter_stage(connection, details.id, details.attempt, follow_up)
@@ -173,8 +189,8 @@ async def settle(
             await counters.count_verdict(
                 connection, details.account, details.problem, found.verdict
             )
-        if found.verdict is Verdict.JUDGE_ERROR:
-            await counters.count_judge_error(connection, judgement.cause)
+            if found.verdict is Verdict.JUDGE_ERROR:
+                await counters.count_judge_error(connection, judgement.cause)
         await also(connection)
     if found.verdict is Verdict.JUDGE_ERROR:
         log_judge_error(details, judgement)
@@ -219,7 +235,9 @@ async def settle_requested_analysis(
         await also(writing)
 
 
-def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> JudgementRecord:
+def finding(
+    judgement: JuryJudgement, jury: PendingArtifact, *, show_groups: bool
+) -> JudgementRecord:
     shown = for_contestant(judgement, show_groups=show_groups)
     return JudgementRecord(
         verdict=shown.verdict,
@@ -229,35 +247,25 @@ def finding(judgement: JuryJudgement, jury: str, *, show_groups: bool) -> Judgem
         total_cases=shown.total_cases,
         score=shown.score,
         max_score=shown.max_score,
-        contestant=without_nul(dataclasses.asdict(shown)),
+        contestant=document(shown),
         jury=jury,
     )
 
 
 def jury_document(judgement: JuryJudgement) -> Any:
     """The full judgement, for the jury only; it is stored as an artifact, never in a row."""
-    return without_nul(revealed(judgement))
+    return document(judgement)
 
 
-def revealed(value: Any) -> Any:
-    if isinstance(value, JuryText):
-        return value.reveal()
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {field.name: revealed(getattr(value, field.name)) for field in fields}
-    if isinstance(value, list | tuple):
-        return [revealed(each) for each in value]
-    return value
-
-
-def without_nul(value: Any) -> Any:
-    """Replaces what Postgres cannot store in JSON: NUL and lone surrogates."""
+def document(value: Any) -> Any:
+    """The value as JSON, with texts that can be stored."""
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, str):
-        return (
-            value.replace("\0", "\N{REPLACEMENT CHARACTER}").encode(errors="replace").decode()
-        )
-    if isinstance(value, dict):
-        return {name: without_nul(each) for name, each in value.items()}
+        return storable(value)
+    if isinstance(value, JuryText):
+        return storable(value.reveal())
     if isinstance(value, list | tuple):
-        return [without_nul(each) for each in value]
-    return value
+        return [document(each) for each in value]
+    # A judgement has many cases, and `dataclasses.fields` takes longer.
+    return {name: document(getattr(value, name)) for name in value.__dataclass_fields__}

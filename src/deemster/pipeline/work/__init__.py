@@ -1,1 +1,1 @@
-"""Runs jobs: takes them from the queue, judges them and records what came of them."""
+"""Runs jobs: takes them from the queue, judges them and records their results."""

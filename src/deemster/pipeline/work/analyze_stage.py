@@ -1,11 +1,11 @@
 """The stages that analyse programs: after a verdict, or on request for a program that ended."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from deemster.domain.ids import RevisionDigest, WorkId
 from deemster.domain.job import Task
+from deemster.domain.judgement import OnCase
 from deemster.domain.limits import ANALYSIS_S
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.stage import StageDetails
@@ -44,7 +44,7 @@ class AnalyzeStage(SubmissionStage):
     submissions: SubmissionAnalyzer
     task: Task = Task.ANALYZE
 
-    async def run(self, details: StageDetails, on_part: Callable[[], None]) -> AnalysisRecord:
+    async def run(self, details: StageDetails, on_part: OnCase) -> AnalysisRecord:
         return await self.submissions.analyze_submission(
             details.source, details.main, details.language, details.revision
         )
@@ -64,9 +64,7 @@ class RequestedAnalysisStage(TimedStage):
     async def read(self, connection: Connection, work: WorkId) -> RequestedAnalysis | None:
         return await analyses.request_details(connection, work)
 
-    async def run(
-        self, details: RequestedAnalysis, on_part: Callable[[], None]
-    ) -> AnalysisRecord:
+    async def run(self, details: RequestedAnalysis, on_part: OnCase) -> AnalysisRecord:
         if details.source is not None and details.revision is not None:
             return await self.submissions.analyze_submission(
                 details.source, details.main, details.language, details.revision

@@ -1,10 +1,10 @@
-"""The stage that evaluates a judged submission with a rubric, by an evaluator from outside."""
+"""The stage that evaluates a judged submission by a rubric, with the evaluator it is given."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from deemster.domain.job import Task
+from deemster.domain.judgement import OnCase
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import StoredAnalysis
 from deemster.pipeline.verdict.follow_up import enter_stage
@@ -36,7 +36,7 @@ class EvaluateStage(SubmissionStage, Generic[E]):
     evaluator: Evaluator[E]
     task: Task = Task.EVALUATE
 
-    async def run(self, details: StageDetails, on_part: Callable[[], None]) -> E:
+    async def run(self, details: StageDetails, on_part: OnCase) -> E:
         async with connection(self.pool) as acquired:
             analysis = await analyses.get(acquired, details.id)
         return await self.evaluator.evaluate(details, analysis)

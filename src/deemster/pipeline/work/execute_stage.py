@@ -1,6 +1,6 @@
 """The stage of executions: reads one, compiles and runs its program, and settles its result."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,12 +17,15 @@ from deemster.domain.execution import (
 )
 from deemster.domain.ids import ExecutionId, WorkId
 from deemster.domain.job import Task
+from deemster.domain.judgement import OnCase
 from deemster.domain.lifecycle import State
 from deemster.domain.limits import COMPILE_S
+from deemster.pipeline.execute.language_servers import LanguageServers
+from deemster.pipeline.execute.output_log import OutputLog
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.program_run import ProgramRun
 from deemster.pipeline.execute.typed_input import TypedInputs
-from deemster.pipeline.verdict.attempt import settle_execution
+from deemster.pipeline.verdict.attempt import Full, settle_execution
 from deemster.programs.build.compiler import BuildTools
 from deemster.sandbox.boxes import Boxes
 from deemster.store import executions
@@ -44,10 +47,17 @@ class ExecuteStage:
     inputs: TypedInputs
     idle_s: float
     """A live program is ended when nothing was typed or printed for this time."""
+    language_servers: LanguageServers | None = None
+    """None: this worker runs no language servers."""
     task: Task = Task.EXECUTE
 
     async def read(self, connection: Connection, work: WorkId) -> ExecutionDetails | None:
-        return await executions.details(connection, ExecutionId(work))
+        found = await executions.details(connection, ExecutionId(work))
+        if found is not None and found.io is ProgramIo.LANGUAGE_SERVER:
+            servers = self.language_servers
+            if servers is None or not servers.has_room:
+                raise Full(f"{work} has to wait for a worker with a free language server.")
+        return found
 
     def parts(self, details: ExecutionDetails) -> int:
         return 0
@@ -58,25 +68,31 @@ class ExecuteStage:
     def deadline_s(self, details: ExecutionDetails) -> float:
         return details.deadline_s()
 
-    async def run(
-        self, details: ExecutionDetails, on_part: Callable[[], None]
-    ) -> ExecutionOutcome:
+    async def run(self, details: ExecutionDetails, on_part: OnCase) -> ExecutionOutcome:
         async with self.recorder.recording(
             details.id,
             details.attempt,
             is_live=details.io is not ProgramIo.BATCH or details.options.runs == 1,
         ) as output:
-            program = ProgramRun(
-                self.build_tools,
-                self.boxes,
-                details,
-                output,
-                self.inputs,
-                self.idle_s,
-                partial(self._tell_compiled, details),
-            )
-            result = await program.run()
+            result = await self._run_program(details, output)
         return result, output.pending
+
+    async def _run_program(
+        self, details: ExecutionDetails, output: OutputLog
+    ) -> ExecutionResult:
+        if details.io is ProgramIo.LANGUAGE_SERVER:
+            assert self.language_servers is not None, "`read` found one"
+            return await self.language_servers.run(details, self.inputs, output)
+        program = ProgramRun(
+            self.build_tools,
+            self.boxes,
+            details,
+            output,
+            self.inputs,
+            self.idle_s,
+            partial(self._tell_compiled, details),
+        )
+        return await program.run()
 
     async def _tell_compiled(self, details: ExecutionDetails, result: CompileResult) -> None:
         try:

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Container
+from collections.abc import Awaitable, Callable, Container
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -12,15 +13,18 @@ from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import WorkId
 from deemster.domain.job import QUEUE_OF, Task
 from deemster.domain.job_events import events_of
+from deemster.domain.judgement import OnCase
 from deemster.domain.stage_counts import DONE, RETRY
 from deemster.domain.work import WorkDetails
 from deemster.metrics import RUN_TIME
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
-from deemster.pipeline.verdict.attempt import Caps, Full, start
+from deemster.pipeline.queue.slots import GivenBack
+from deemster.pipeline.verdict.attempt import Caps, Full, find_startable, start_found
 from deemster.pipeline.verdict.retry import requeue, retry_or_fail
 from deemster.pipeline.work.heartbeat import RunningJob, RunningJobs
 from deemster.pipeline.work.job_metrics import count_start, count_verdict
-from deemster.store.pool import Connection, Pool, transaction
+from deemster.store.lifecycle import NewLease
+from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.telemetry import id_field
 
 log = structlog.get_logger()
@@ -32,6 +36,8 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 5.0
 FULL_S: Final = 0.5
 """Pause before a job is tried again when as many jobs run as may."""
+READY_S: Final = 10.0
+"""Longest time for which a job is made ready before it waits for a slot."""
 FAILED: Final = "failed"
 RETURNED: Final = "returned"
 SUPERSEDED: Final = "superseded"
@@ -59,7 +65,7 @@ class Stage(Protocol[D, R]):
         """How long the whole run may take (Q4)."""
         ...
 
-    async def run(self, details: D, on_part: Callable[[], None]) -> R:
+    async def run(self, details: D, on_part: OnCase) -> R:
         """An exception is a failure of Deemster, never of the program."""
         ...
 
@@ -78,6 +84,11 @@ class JobExecutor(Generic[D, R]):
     """Languages whose toolchains this worker has; None: the stage needs no toolchain."""
     lease_s: float
     most_tries: int
+    starting_pool: Pool | None = None
+    """For starts, if their commits need not wait for the disk: a start that a crash of the
+    database undoes is repeated, and the attempt that it had begun does not count."""
+    make_ready: Callable[[D], Awaitable[None]] | None = None
+    """Fetches what the run needs, while the slots are still busy with other jobs."""
     on_start: Callable[[], None] = lambda: None
     """Called when the start of a job is committed, so that clients are told soon."""
     on_end: Callable[[], None] = lambda: None
@@ -88,9 +99,11 @@ class JobExecutor(Generic[D, R]):
         work = delivered.job.work
         structlog.contextvars.bind_contextvars(jobId=delivered.job.job_id)
         try:
-            await self.run(work, delivered.set_lease)
+            await self.run(work, delivered.set_lease, delivered.in_slot())
         except Full:
             return RetryLater(FULL_S)
+        except GivenBack:
+            raise  # the queue keeps the job
         except LostRace as lost:
             log.info("job.dropped", **id_field(work), reason=str(lost))
         except Unavailable as fault:
@@ -99,44 +112,48 @@ class JobExecutor(Generic[D, R]):
             return RetryLater(FULL_S)
         return Done()
 
-    async def run(self, work: WorkId, set_lease: Callable[[float], None]) -> None:
+    async def run(
+        self,
+        work: WorkId,
+        set_lease: Callable[[float], None],
+        slot: AbstractAsyncContextManager[None] | None = None,
+    ) -> None:
         """`set_lease` makes the job's lock last as long as one part of the run may take (Q5).
 
-        Raises `Full` when the job must come again later.
+        The job is started when it is in the slot, which another job gets as soon as the result
+        is known. Raises `Full` when the job must come again later.
         """
-        details = await start(
-            self.pool,
-            work,
-            self.running_jobs.worker,
-            task=self.stage.task,
-            read=self.stage.read,
-            lease_s=self.lease_s,
-            caps=self.caps,
-            languages=self.languages,
-        )
-        self.on_start()
-        began = time.monotonic()
-        task, counts = self.stage.task, self.running_jobs.counts
-        counts.start(task)
-        count_start(details)
-        with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
-            try:
-                set_lease(self.stage.lock_s(details))
-                outcome = await self._run_stage(details, running)
-            except asyncio.CancelledError:
-                await asyncio.shield(self._return(details))
-                raise
-            if running.is_returned and isinstance(outcome, Exception):
-                await asyncio.shield(self._return(details))
-                result = RETURNED
-            else:
-                result = await self._record(details, running, outcome)
-            self.on_end()
+        read_at = time.monotonic()
+        found = await self._find_startable(work)
+        async with AsyncExitStack() as in_slot:
+            await in_slot.enter_async_context(slot or nullcontext())
+            details = await self._start(found)
+            self.on_start()
+            began = time.monotonic()
+            task, counts = self.stage.task, self.running_jobs.counts
+            counts.start(task)
+            count_start(details)
+            with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
+                try:
+                    set_lease(self.stage.lock_s(details))
+                    outcome = await self._run_stage(details, running)
+                except asyncio.CancelledError:
+                    await asyncio.shield(self._return(details))
+                    raise
+                if not self.caps.touches(details.language):
+                    # Otherwise the next job would count this one as running, and be put off.
+                    await in_slot.aclose()
+                if running.is_returned and isinstance(outcome, Exception):
+                    await asyncio.shield(self._return(details))
+                    result = RETURNED
+                else:
+                    result = await self._record(details, running, outcome)
+                self.on_end()
         took_s = time.monotonic() - began
         counts.end(task, result if result in FAILURES else DONE, took_s)
         RUN_TIME.labels(QUEUE_OF[task], details.language).observe(took_s)
         if result not in FAILURES:
-            count_verdict(details, result, details.age_s + took_s)
+            count_verdict(details, result, details.age_s + time.monotonic() - read_at)
         await asyncio.sleep(0)  # clients are told before the log and the queue
         log.info(
             "job.done",
@@ -151,6 +168,28 @@ class JobExecutor(Generic[D, R]):
             latencyMs=round(took_s * 1000),
             result=result,
         )
+
+    async def _find_startable(self, work: WorkId) -> D:
+        async with connection(self.pool) as acquired:
+            found = await find_startable(
+                acquired,
+                work,
+                task=self.stage.task,
+                read=self.stage.read,
+                languages=self.languages,
+            )
+        if self.make_ready is not None:
+            try:
+                async with asyncio.timeout(READY_S):
+                    await self.make_ready(found)
+            except Exception as fault:  # the run meets the fault again, and reports it
+                log.info("job.not_ready", **id_field(work), exc_info=fault)
+        return found
+
+    async def _start(self, found: D) -> D:
+        lease = NewLease(self.running_jobs.worker, self.lease_s)
+        async with connection(self.starting_pool or self.pool) as acquired:
+            return await start_found(acquired, found, lease, caps=self.caps)
 
     async def _run_stage(self, details: D, running: RunningJob) -> R | Exception:
         # The worker may be ending already.

@@ -1,10 +1,10 @@
 """The last stage: counts what the stages found, and ends the submission, once (I3)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from deemster.domain.job import Task
+from deemster.domain.judgement import OnCase
 from deemster.domain.stage import StageDetails
 from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.pipeline.work.timed_stage import SubmissionStage
@@ -22,7 +22,7 @@ class FinalizeStage(SubmissionStage):
     pool: Pool
     task: Task = Task.FINALIZE
 
-    async def run(self, details: StageDetails, on_part: Callable[[], None]) -> None:
+    async def run(self, details: StageDetails, on_part: OnCase) -> None:
         """All that it does is in the transaction of `settle`."""
 
     async def settle(self, details: StageDetails, result: None) -> str:

@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,7 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id, work_id
+from deemster.domain.judgement import JudgedCase
 from deemster.domain.stage_counts import StageCounts
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.work import WorkDetails
@@ -25,6 +26,8 @@ from deemster.telemetry import id_field
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 BEAT_S: Final = 1.0
+MOST_SHOWN_CASES: Final = 300
+"""Verdicts of further cases are shown only when the submission has ended."""
 
 
 log = structlog.get_logger()
@@ -40,10 +43,17 @@ class RunningJob:
     """The worker ends and the job would take too long, so it goes back to the queue."""
     done: int = 0
     total: int = 0
+    cases: list[JudgedCase] = field(default_factory=list)
 
-    def count(self) -> None:
-        """Counts a finished case (J10)."""
+    def count(self, case: JudgedCase) -> None:
+        """Counts a judged case (J10)."""
         self.done = min(self.done + 1, self.total)
+        if len(self.cases) < MOST_SHOWN_CASES:
+            self.cases.append(case)
+
+    @property
+    def progress(self) -> JudgingProgress:
+        return JudgingProgress(self.done, self.total, tuple(self.cases))
 
     def abandon(self) -> None:
         """Ends the timeout scope at once, which kills the program."""
@@ -88,10 +98,7 @@ class RunningJobs:
         running = list(self._running.values())
         if not running:
             return
-        shown = {
-            (job.details.id, job.details.attempt): JudgingProgress(job.done, job.total)
-            for job in running
-        }
+        shown = {(job.details.id, job.details.attempt): job.progress for job in running}
         async with connection(self._pool) as acquired:
             ours = await leases.renew(acquired, self.worker, shown)
         for job in running:
@@ -222,10 +229,11 @@ def process_name(pid: int | None = None) -> str | None:
     """Returns a name that no other process ever has, or None if the pid is not in use."""
     pid = pid or os.getpid()
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
         boot = BOOT_ID.read_text().strip()
     except OSError:
         return None
+    fields = stat.rpartition(")")[2].split()
     state, started = fields[0], fields[19]
     return None if state in "ZX" else f"{boot}:{pid}:{started}"
 

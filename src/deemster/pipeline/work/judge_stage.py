@@ -1,18 +1,17 @@
 """The stage of submissions: reads one, judges it, and settles its verdict."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from deemster.domain.ids import SubmissionId, WorkId
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
+from deemster.domain.judgement import OnCase
 from deemster.domain.limits import COMPILE_S, wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.work.judge_program import JudgeResult, ProgramJudge
 from deemster.store.artifacts import Artifacts
-from deemster.store.inline_artifacts import fetch
-from deemster.store.pool import Connection, Pool, connection
+from deemster.store.pool import Connection, Pool
 from deemster.store.submissions import submission_details
 
 
@@ -25,7 +24,12 @@ class JudgeStage:
     task: Task = Task.RUN
 
     async def read(self, connection: Connection, work: WorkId) -> SubmissionDetails | None:
-        return await submission_details(connection, SubmissionId(work))
+        """Also reads a small source, so that the run needs nothing of the database."""
+        return await submission_details(connection, SubmissionId(work), with_source=True)
+
+    async def make_ready(self, details: SubmissionDetails) -> None:
+        """Fetches the problem's revision and compiles the jury's programs."""
+        await self.programs.make_ready(details.revision)
 
     def parts(self, details: SubmissionDetails) -> int:
         return details.cases
@@ -36,9 +40,10 @@ class JudgeStage:
     def deadline_s(self, details: SubmissionDetails) -> float:
         return details.deadline_s()
 
-    async def run(self, details: SubmissionDetails, on_part: Callable[[], None]) -> JudgeResult:
-        async with connection(self.pool) as acquired:
-            bundle = await fetch(acquired, self.artifacts, details.source)
+    async def run(self, details: SubmissionDetails, on_part: OnCase) -> JudgeResult:
+        bundle = details.bundle
+        if bundle is None:
+            bundle = await self.artifacts.get(details.source)
         return await self.programs.judge(
             details.revision,
             details.language,

@@ -36,7 +36,14 @@ from deemster.pipeline.work.second_opinion import (
 )
 from deemster.store import judge_hosts, remote_tasks
 from deemster.store.artifacts import Artifacts
-from deemster.store.pool import AlsoWrite, Connection, Pool, connection, transaction
+from deemster.store.pool import (
+    UNSTORABLE,
+    AlsoWrite,
+    Connection,
+    Pool,
+    connection,
+    transaction,
+)
 from deemster.store.remote_tasks import RemoteTask
 from deemster.telemetry import id_field
 from deemster.text_form import fault_text
@@ -62,7 +69,7 @@ class HostFailed(Unavailable):
     """A judge host could not do its task."""
 
 
-class HostRefused(Refused):
+class TaskRefused(Refused):
     """A judge host can't do the task, and no other could."""
 
 
@@ -118,6 +125,10 @@ class Receiver:
             result = await self._settle(task, details, finish)
         except LostRace:
             await self.drop(task, DropReason.SUPERSEDED)
+            return
+        except UNSTORABLE as fault:
+            log.warning("result.unreadable", judgeId=task.judge_id, error=type(fault).__name__)
+            await self.drop(task, DropReason.UNREADABLE)
             return
         if result != WAITS:
             self.on_end()
@@ -189,8 +200,8 @@ class Receiver:
 
     async def _fail(self, task: RemoteTask, details: WorkDetails, finish: Finish) -> str:
         failure = finish.failure
-        error = failure.error if failure else "it sent the result of another kind of task"
-        kind = HostRefused if failure is not None and failure.is_refusal else HostFailed
+        error = failure.error if failure else "its result does not fit the task"
+        kind = TaskRefused if failure is not None and failure.is_refusal else HostFailed
         again = await retry_or_fail(
             self.pool,
             details,

@@ -59,12 +59,12 @@ class SecondOpinions:
     ) -> Agreement | None:
         """None: another host is asked, or has not answered yet."""
         if not self.share and task.purpose is Purpose.RUN:
-            only = Opinion(task.host, task.judge_id, finish.judge)
+            only = Opinion(task.host, task.judge_id, outcome_in(finish, details))
             return Agreement(only, [only])
         async with connection(self.pool) as acquired:
             found = await remote_tasks.siblings(acquired, task.work, task.attempt)
         siblings = [each for each in found if not each.is_ended]
-        opinions = [opinion_of(each) for each in siblings if each.body is not None]
+        opinions = [opinion_of(each, details) for each in siblings if each.body is not None]
         if len(opinions) < len(siblings):
             return None
         agreement = decide(opinions)
@@ -119,13 +119,20 @@ class SecondOpinions:
         return True
 
 
-def opinion_of(task: SiblingTask) -> Opinion:
+def opinion_of(task: SiblingTask, details: SubmissionDetails) -> Opinion:
     assert task.body is not None, "it has reported"
     try:
-        outcome = Finish.model_validate_json(task.body).judge
+        outcome = outcome_in(Finish.model_validate_json(task.body), details)
     except ValidationError:
         outcome = None
     return Opinion(task.host, task.judge_id, outcome)
+
+
+def outcome_in(finish: Finish, details: SubmissionDetails) -> JudgeOutcome | None:
+    """Pages show all cases: a host can't invent more of them than the problem has."""
+    if finish.judge is None or len(finish.judge.judgement.cases) > details.cases:
+        return None
+    return finish.judge
 
 
 def decide(opinions: Sequence[Opinion]) -> Agreement | None:

@@ -1,4 +1,4 @@
-"""What the stages have in common that have one time limit and follow a verdict."""
+"""Base classes of stages that have one time limit, and of those that follow a verdict."""
 
 from typing import ClassVar, Final
 

@@ -53,7 +53,7 @@ class Transmitter:
     judge_on: JudgeOn
     lease_s: float
     caps: Mapping[str, Caps]
-    """By kind of work."""
+    """Concurrency caps, by kind of work."""
     on_start: Callable[[], None] = lambda: None
     wait_for_room: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Returns when a host may have a free slot, or after so many seconds."""

@@ -17,6 +17,7 @@ from deemster.sandbox.runner import SandboxFault
 VERSION_PROFILE: Final = "version"
 VERSION_MEMORY_BYTES: Final = 1024 * MIB
 VERSION_OUTPUT_BYTES: Final = MIB
+WILDCARDS: Final = frozenset("*?[")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,9 @@ def paths_named(patterns: Iterable[str], tools: Mapping[str, str]) -> list[str]:
 
 
 def paths_matching(pattern: str) -> list[Path]:
+    if WILDCARDS.isdisjoint(pattern):  # most have none, and a search takes much longer
+        path = Path("/", pattern)
+        return [path] if path.exists() else []
     return sorted(Path("/").glob(pattern.removeprefix("/")))
 
 

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -54,7 +55,16 @@ Steps = Mapping[str, tuple[Iterable[str], AbstractSet[str]]]
 
 def load_catalogue(directory: Path | None = None) -> Catalogue:
     """The languages in a directory; by default those that come with Deemster."""
-    directory = directory or shipped_directory("languages")
+    return shipped_catalogue() if directory is None else read_catalogue(directory)
+
+
+@cache
+def shipped_catalogue() -> Catalogue:
+    """Read once: several parts of a process need it."""
+    return read_catalogue(shipped_directory("languages"))
+
+
+def read_catalogue(directory: Path) -> Catalogue:
     files = sorted(directory.glob("*.toml"))
     if not files:
         raise Refused(f"There is no language file in {directory}: reinstall Deemster.")
@@ -180,6 +190,12 @@ Paths = tuple[
     ],
     ...,
 ]
+Mounts = tuple[
+    Annotated[
+        str, text_form(r"^\{(scripts|packages)\}/", "begin with {scripts}/ or {packages}/")
+    ],
+    ...,
+]
 OUTPUT_NAME = "name one file with letters, digits and . _ -"
 Pattern = Annotated[str, AfterValidator(is_pattern)]
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -277,6 +293,7 @@ class RunTable(Table):
     permissions: PermissionsTable = PermissionsTable()
     environment: Environment = {}
     address_space: bool = False
+    warm: bool = False
     extra_memory_mb: NonNegativeInt = 0
     extra_cpu_ms: NonNegativeInt = 0
     extra_processes: NonNegativeInt = 0
@@ -291,6 +308,7 @@ class RunTable(Table):
             permissions=self.permissions.to_domain(f"{language}-run", self.profile),
             environment=self.environment,
             address_space=self.address_space,
+            warm=self.warm,
             extra_memory_bytes=self.extra_memory_mb * MIB,
             extra_cpu_ms=self.extra_cpu_ms,
             extra_processes=self.extra_processes,

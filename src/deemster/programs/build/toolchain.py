@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -17,6 +18,7 @@ from deemster.programs.build.boxed_tools import (
     VersionBox,
     Views,
     language_views,
+    paths_matching,
 )
 from deemster.sandbox.command import View
 from deemster.sandbox.root import FileNeeds
@@ -289,6 +291,21 @@ def path_shown(path: str, view: View) -> str:
     return path
 
 
+def locate_all(languages: Iterable[Language]) -> list[Toolchain]:
+    """The toolchains that are installed, without their versions: a box would be made for each.
+
+    Reads many files, so use a thread.
+    """
+    needs, found = FileNeeds(), []
+    for language in languages:
+        with suppress(OSError):  # a directory was removed during the search
+            paths = locate_tools(language)
+            if not isinstance(paths, str):
+                views = language_views(language, paths, needs)
+                found.append(Toolchain(language, paths, "", views))
+    return found
+
+
 def locate(language: Language) -> dict[str, str] | Missing:
     paths = locate_tools(language)
     return Missing(language, paths) if isinstance(paths, str) else paths
@@ -318,14 +335,10 @@ def first_file(candidates: Iterable[str]) -> Path | None:
     for candidate in candidates:
         absolute = candidate.startswith("/")
         for pattern in [candidate] if absolute else in_search_path(candidate):
-            for path in newest_first(matching(pattern)):
+            for path in newest_first(paths_matching(pattern)):
                 if path.is_file() and os.access(path, os.R_OK if absolute else os.X_OK):
                     return path.resolve()
     return None
-
-
-def matching(pattern: str) -> list[Path]:
-    return list(Path("/").glob(pattern.removeprefix("/")))
 
 
 def in_search_path(command: str) -> list[str]:

@@ -85,8 +85,8 @@ def server_processes(home: ClusterHome) -> list[int]:
 
 def works_in(process: Path, directories: set[tuple[int, int]]) -> bool:
     try:
-        name = (process / "comm").read_text().strip()
-        return name == "postgres" and identity(process / "cwd") in directories
+        name = (process / "comm").read_bytes().strip()  # other users' may be no UTF-8
+        return name == b"postgres" and identity(process / "cwd") in directories
     except OSError:
         return False
 

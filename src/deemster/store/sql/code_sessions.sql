@@ -24,6 +24,10 @@ SELECT s.*, (SELECT max(x.work_id) FROM execution x WHERE x.session_id = s.id) A
   FROM code_session s
  WHERE s.id = :id AND s.account_id = :account;
 
+-- name: exists$
+-- Says whether a session exists, and belongs to the account if one is named.
+SELECT EXISTS (SELECT FROM code_session WHERE id = :id AND (:account::text IS NULL OR account_id = :account));
+
 -- name: of_problem^
 -- Reads the session in which the account solves a problem.
 SELECT s.*, (SELECT max(x.work_id) FROM execution x WHERE x.session_id = s.id) AS latest_execution_id

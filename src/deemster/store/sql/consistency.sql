@@ -14,6 +14,10 @@ SELECT (SELECT count(*) FROM mine) AS rows,
        (SELECT count(*) FROM mine JOIN work_event e ON e.work_id = mine.id
          WHERE e.event IN ('complete', 'fail', 'cancel')) AS ends;
 
+-- name: count_unended$
+-- Counts how many of these submissions have not ended, cheaply.
+SELECT count(*) FROM work WHERE id = ANY (:ids::text[]) AND finished_at IS NULL;
+
 -- name: list_waiting
 -- Lists the ids that wait, in the order of the queue.
 SELECT id FROM submission WHERE state IN ('PENDING', 'QUEUED') ORDER BY priority, id LIMIT :limit;
@@ -44,3 +48,8 @@ SELECT a.name = :hog AS of_hog, extract(epoch FROM s.submitted_at)::float AS sub
        COALESCE(extract(epoch FROM s.started_at), 0)::float AS started_s
   FROM submission s JOIN account a ON a.id = s.account_id
  WHERE s.submitted_at >= to_timestamp(:since_s);
+
+-- name: database_activity^
+-- Reads how many transactions the server has committed, and how often it has synced its log; since version 18.
+SELECT (SELECT sum(xact_commit) FROM pg_stat_database)::bigint AS transactions,
+       (SELECT sum(fsyncs) FROM pg_stat_io WHERE object = 'wal')::bigint AS log_syncs;

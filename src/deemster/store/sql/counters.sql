@@ -1,20 +1,21 @@
--- name: count_account!
--- Adds to an account's counters for a problem; negative numbers undo a count, and then the row exists.
-INSERT INTO account_tally AS t (account_id, problem_id, submits, accepted)
-VALUES (:account, :problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
-ON CONFLICT (account_id, problem_id) DO UPDATE
-   SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
-
--- name: count_problem!
--- Adds to a problem's counters.
+-- name: count!
+-- Adds to the counters of an account for a problem, and then to those of the problem; negative numbers undo a count,
+-- and then the rows exist.
+WITH of_account AS (
+    INSERT INTO account_tally AS t (account_id, problem_id, submits, accepted)
+    VALUES (:account, :problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
+    ON CONFLICT (account_id, problem_id) DO UPDATE
+       SET submits = t.submits + :submits, accepted = t.accepted + :accepted
+ RETURNING problem_id
+)
 INSERT INTO problem_tally AS t (problem_id, submits, accepted)
-VALUES (:problem, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0))
+SELECT problem_id, GREATEST(:submits::int, 0), GREATEST(:accepted::int, 0) FROM of_account
 ON CONFLICT (problem_id) DO UPDATE
    SET submits = t.submits + :submits, accepted = t.accepted + :accepted;
 
 -- name: problem_counts^
--- Reads a problem's counters.
-SELECT submits, accepted FROM problem_tally WHERE problem_id = :problem;
+-- Reads a problem's counters and its difficulty.
+SELECT submits, accepted, level, level_given FROM listed_problem WHERE id = :problem;
 
 -- name: account_counts^
 -- Sums an account's counters, with today's submissions and the seconds until midnight UTC.
@@ -27,17 +28,13 @@ SELECT COALESCE(sum(submits), 0)::bigint AS submits, COALESCE(sum(accepted), 0):
                           - (now() AT TIME ZONE 'UTC'))::float AS day_left_s
   FROM account_tally WHERE account_id = :account;
 
--- name: tried_problems
--- Lists which of these problems an account tried, and whether it solved them.
-SELECT problem_id, accepted > 0 AS solved FROM account_tally
- WHERE account_id = :account AND problem_id = ANY (:problems::text[]) AND submits > 0;
-
 -- name: find_mismatches
 -- Lists counters that differ from the submissions; there should be none.
 WITH truth AS (
     SELECT account_id, problem_id, count(*) AS submits, count(*) FILTER (WHERE verdict = 'Accepted') AS accepted
       FROM submission
-     WHERE verdict IS NOT NULL AND archived_at IS NULL AND staged_in IS NULL GROUP BY account_id, problem_id
+     WHERE verdict IS NOT NULL AND archived_at IS NULL AND staged_in IS NULL AND example IS NULL
+     GROUP BY account_id, problem_id
 ), counted AS (
     SELECT account_id, problem_id, submits, accepted FROM account_tally
 ), problem_truth AS (

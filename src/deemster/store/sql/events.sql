@@ -42,7 +42,7 @@ SELECT * FROM told_event WHERE work_id = ANY (:works::text[]) ORDER BY id;
 
 -- name: running_progress
 -- Reads the progress of running submissions.
-SELECT work_id, cases_done, cases_total FROM lease
+SELECT work_id, cases_done, cases_total, cases FROM lease
  WHERE work_id = ANY (:works::text[]) AND cases_total > 0;
 
 -- name: reset_future_transactions!

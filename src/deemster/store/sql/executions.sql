@@ -77,7 +77,7 @@ SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client,
  WHERE w.id = :id;
 
 -- name: page
--- Lists executions without what they returned, newest first, starting before one.
+-- Lists executions of users' programs, without what they returned, newest first, starting before one.
 SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client, x.session_id, x.status, x.exit_code,
        x.signal, x.cpu_ms, x.wall_ms, x.memory_kb AS used_kb, x.stdout_truncated, x.stderr_truncated, x.compile,
        NULL AS returned_files
@@ -88,6 +88,7 @@ SELECT w.*, a.name AS account_name, x.args, x.io, x.limits, x.options, x.client,
    AND (:account::text IS NULL OR w.account_id = :account)
    AND (:session::text IS NULL OR x.session_id = :session)
    AND (:before::text IS NULL OR w.id < :before)
+   AND x.io <> 'language_server'
  ORDER BY w.id DESC
  LIMIT :limit;
 
@@ -106,7 +107,13 @@ SELECT count(*) FROM work WHERE kind = 'execution' AND state IN ('PENDING', 'QUE
 -- name: count_live$
 -- Counts the unfinished executions of an account whose input is typed.
 SELECT count(*) FROM work w JOIN execution x ON x.work_id = w.id
- WHERE w.account_id = :account AND w.kind = 'execution' AND w.finished_at IS NULL AND x.io <> 'batch';
+ WHERE w.account_id = :account AND w.kind = 'execution' AND w.finished_at IS NULL AND x.io IN ('streams', 'terminal');
+
+-- name: unfinished_language_servers
+-- Lists the unfinished language servers of an account, the newest first.
+SELECT w.id FROM work w JOIN execution x ON x.work_id = w.id
+ WHERE w.account_id = :account AND w.kind = 'execution' AND w.finished_at IS NULL AND x.io = 'language_server'
+ ORDER BY w.submitted_at DESC, w.id DESC;
 
 -- name: source^
 -- Reads the source and the input of an execution.
@@ -120,6 +127,13 @@ SELECT c.* FROM unnest(:ids::text[], :attempts::int[], :numbers::int[], :streams
                        :contents::bytea[]) AS c (work_id, attempt, number, stream, at_ms, content)
  WHERE EXISTS (SELECT FROM work w WHERE w.id = c.work_id FOR KEY SHARE)
 ON CONFLICT DO NOTHING;
+
+-- name: output_room$
+-- Bytes of output that an attempt may still store, of both streams together.
+SELECT 2 * (x.limits->>'output_bytes')::bigint
+       - coalesce((SELECT sum(octet_length(o.content)) FROM execution_output o
+                    WHERE o.work_id = x.work_id AND o.attempt = :attempt), 0)::bigint
+  FROM execution x WHERE x.work_id = :id;
 
 -- name: output_after
 -- Lists chunks of the last attempt, after one; an older attempt's output no longer counts.

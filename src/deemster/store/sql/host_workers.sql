@@ -31,11 +31,14 @@ SELECT EXISTS (SELECT FROM worker WHERE id = :worker AND judge_host_id = :host);
 SELECT EXISTS (SELECT FROM worker WHERE id = :worker AND judge_host_id = :host AND gone_at IS NULL);
 
 -- name: renew
--- Renews the leases of tasks that a host runs; returns the judge ids whose results still count.
+-- Renews the leases of tasks that a host runs; returns the judge ids whose results still count. A host can't tell of
+-- more cases than the problem has: pages show each of them.
 UPDATE lease l
-   SET beat_at = now(), cases_done = LEAST(r.done, r.total), cases_total = r.total
+   SET beat_at = now(), cases_done = LEAST(r.done, r.total, p.cases), cases_total = LEAST(r.total, p.cases)
   FROM unnest(:ids::text[], :done::int[], :total::int[]) AS r (judge_id, done, total)
   JOIN remote_task t USING (judge_id)
+  JOIN work w ON w.id = t.work_id
+  LEFT JOIN problem_revision p ON p.problem_id = w.problem_id AND p.digest = w.revision
  WHERE t.host_id = :host AND t.worker_id = :worker AND t.ended_at IS NULL
    AND l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id
 RETURNING t.judge_id;

@@ -1,9 +1,9 @@
 -- name: renew
 -- Renews all leases of a worker; submissions missing in the answer are no longer its own.
 UPDATE lease l
-   SET beat_at = now(), cases_done = w.cases_done, cases_total = w.cases_total
-  FROM unnest(:ids::text[], :attempts::int[], :done::int[], :total::int[])
-       AS w (id, attempt, cases_done, cases_total)
+   SET beat_at = now(), cases_done = w.cases_done, cases_total = w.cases_total, cases = w.cases::jsonb
+  FROM unnest(:ids::text[], :attempts::int[], :done::int[], :total::int[], :cases::text[])
+       AS w (id, attempt, cases_done, cases_total, cases)
  WHERE l.work_id = w.id AND l.attempt = w.attempt AND l.worker_id = :worker
 RETURNING l.work_id;
 

@@ -31,7 +31,7 @@ WITH matching AS (
     SELECT id, attempt, :worker::text, :lease_s::float FROM advanced WHERE :worker::text IS NOT NULL
     ON CONFLICT (work_id) DO UPDATE
        SET attempt = EXCLUDED.attempt, worker_id = EXCLUDED.worker_id, lease_s = EXCLUDED.lease_s,
-           beat_at = now(), cases_done = 0, cases_total = 0
+           beat_at = now(), cases_done = 0, cases_total = 0, cases = '[]'
 ), released AS (
     DELETE FROM lease l USING advanced a WHERE :releases::bool AND l.work_id = a.id
 ), new_webhooks AS (

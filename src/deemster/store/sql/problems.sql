@@ -23,8 +23,11 @@ SELECT :id, :digest, COALESCE(max(number), 0) + 1, :title, :time_ms, :memory_byt
 ON CONFLICT (problem_id, digest) DO NOTHING;
 
 -- name: set_revision!
--- Makes a revision the current one; a retired problem returns.
-UPDATE problem SET revision = :digest, retired_at = NULL WHERE id = :id;
+-- Makes a revision the current one, with what lists need of it; a retired problem returns.
+UPDATE problem
+   SET revision = :digest, retired_at = NULL, sort_title = :sort_title, words = array_to_tsvector(:words::text[]),
+       tags = :tags::text[], level = :level
+ WHERE id = :id;
 
 -- name: set_published!
 -- Shows a problem to all users, or only to its author and to admins.
@@ -52,13 +55,47 @@ SELECT p.id, p.retired_at, p.unlisted, p.published, p.owner_id, r.* FROM problem
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
  WHERE p.id = :id;
 
--- name: page
--- Lists published problems by id, starting after one; or those that are not published, of one author or of all.
-SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.number,
-       COALESCE(t.submits, 0) AS submits, COALESCE(t.accepted, 0) AS accepted
-  FROM problem p
+-- name: list_titles
+-- Reads the titles of some problems, also of those that are retired, by language.
+SELECT p.id, r.title, r.details->'names' AS names FROM problem p
   JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
-  LEFT JOIN problem_tally t ON t.problem_id = p.id
- WHERE p.retired_at IS NULL AND NOT p.unlisted AND p.published <> :drafts
-   AND (:owner::text IS NULL OR p.owner_id = :owner) AND (:after::text IS NULL OR p.id > :after)
- ORDER BY p.id LIMIT :limit;
+ WHERE p.id = ANY (:ids::text[]);
+
+-- name: page
+-- Lists published problems that match all filters, starting after one, with the result of an account; or those that are
+-- not published, of one author or of all. The conditions for each order are apart, so that its index is used. A list
+-- starts only after one of its own: where it starts would tell of a draft whether it exists, and what comes before it.
+WITH listed AS NOT MATERIALIZED (
+    SELECT p.*, CASE WHEN m.accepted > 0 THEN 'solved' WHEN m.submits > 0 THEN 'tried' ELSE 'open' END AS result,
+           CASE :sort::text WHEN 'difficulty' THEN COALESCE(p.level, 99)::float WHEN 'solved' THEN -p.accepted::float
+                            WHEN 'newest' THEN -extract(epoch FROM p.created_at)::float ELSE 0 END AS place
+      FROM listed_problem p
+      LEFT JOIN account_tally m ON m.problem_id = p.id AND m.account_id = :account::text
+)
+SELECT p.id, r.title, r.time_ms, r.memory_bytes, r.cases, r.number, p.submits, p.accepted, p.tags, p.level,
+       p.level_given, p.result
+  FROM listed p
+  JOIN problem_revision r ON r.problem_id = p.id AND r.digest = p.revision
+ WHERE p.published <> :drafts AND (:owner::text IS NULL OR p.owner_id = :owner)
+   AND (:words::text IS NULL OR p.words @@ :words::text::tsquery)
+   AND (:tags::text[] IS NULL OR p.tags @> :tags)
+   AND (:lowest::int IS NULL OR p.level BETWEEN :lowest AND :highest::int)
+   AND (:result::text IS NULL OR p.result = :result)
+   AND (:after::text IS NULL OR :sort <> 'id' OR p.id > :after)
+   AND (:after IS NULL OR :sort <> 'title'
+        OR (p.sort_title, p.id) > ((SELECT l.sort_title FROM problem l
+                                     WHERE l.id = :after AND l.published <> :drafts
+                                       AND (:owner IS NULL OR l.owner_id = :owner)), :after))
+   AND (:after IS NULL OR :sort IN ('id', 'title')
+        OR (p.place, p.id) > ((SELECT l.place FROM listed l
+                                WHERE l.id = :after AND l.published <> :drafts
+                                  AND (:owner IS NULL OR l.owner_id = :owner)), :after))
+ ORDER BY p.place, CASE WHEN :sort = 'title' THEN p.sort_title ELSE '' END, p.id
+ LIMIT :limit;
+
+-- name: common_tags
+-- Lists the tags of published problems, the most frequent first.
+SELECT tag, count(*) AS problems
+  FROM listed_problem p, unnest(p.tags) AS tag
+ WHERE p.published
+ GROUP BY tag ORDER BY count(*) DESC, tag LIMIT :limit;

@@ -30,7 +30,7 @@ SELECT s.id, s.account_id AS account, s.problem_id AS problem, p.revision, s.lan
        (SELECT w.webhook_url FROM work w WHERE w.id = s.id AND w.webhook_format IS NULL) AS webhook_url,
        s.contest_id AS contest
   FROM submission s JOIN problem p ON p.id = s.problem_id
- WHERE s.archived_at IS NULL AND s.staged_in IS NULL
+ WHERE s.archived_at IS NULL AND s.staged_in IS NULL AND s.example IS NULL
    AND s.state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED')
    AND (:problem::text IS NULL OR s.problem_id = :problem)
    AND (:contest::text IS NULL OR s.contest_id = :contest)
@@ -49,7 +49,7 @@ SELECT s.id, s.account_id AS account, s.problem_id AS problem, p.revision, s.lan
 -- Counts submissions that match but have no verdict yet. Compares states, so that their indexes are used.
 SELECT count(*) AS unended, count(*) FILTER (WHERE s.revision <> p.revision) AS outdated
   FROM submission s JOIN problem p ON p.id = s.problem_id
- WHERE (s.state IN ('PENDING', 'QUEUED') OR s.state = 'RUNNING') AND s.staged_in IS NULL
+ WHERE (s.state IN ('PENDING', 'QUEUED') OR s.state = 'RUNNING') AND s.staged_in IS NULL AND s.example IS NULL
    AND (:problem::text IS NULL OR s.problem_id = :problem)
    AND (:contest::text IS NULL OR s.contest_id = :contest)
    AND (:language::text IS NULL OR s.language = :language)

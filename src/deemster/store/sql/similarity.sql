@@ -3,7 +3,7 @@
 -- that ended shortly before the cursor are looked at again: their transactions may have been committed later.
 SELECT w.id, w.problem_id, w.language, w.main, w.source, w.finished_at
   FROM work w
- WHERE w.kind = 'submission' AND w.state = 'COMPLETED' AND w.rejudge_of IS NULL
+ WHERE w.kind = 'submission' AND w.state = 'COMPLETED' AND w.rejudge_of IS NULL AND w.example IS NULL
    AND w.finished_at >= COALESCE((SELECT c.finished_at FROM similarity_cursor c WHERE c.algorithm = :algorithm)
                                  - make_interval(secs => :overlap_s::float), '-infinity')
    AND NOT EXISTS (SELECT FROM similarity_program p
@@ -171,7 +171,7 @@ SELECT language, count(DISTINCT account_id) AS authors FROM work
 -- Lists one submission of each author in some languages: the newest accepted one, or else the newest.
 SELECT DISTINCT ON (w.account_id) w.id, a.name, w.language, w.main, w.source, w.verdict, w.submitted_at
   FROM work w JOIN account a ON a.id = w.account_id
- WHERE w.problem_id = :problem AND w.kind = 'submission' AND w.state = 'COMPLETED' AND w.rejudge_of IS NULL
+ WHERE w.problem_id = :problem AND w.kind = 'submission' AND w.state = 'COMPLETED' AND w.rejudge_of IS NULL AND w.example IS NULL
    AND w.language = ANY (:languages::text[])
  ORDER BY w.account_id, (w.verdict = 'Accepted') DESC, w.id DESC
  LIMIT :limit;

@@ -3,7 +3,7 @@
 -- after another or that exceeds its user's quota is missing in the answer and leaves nothing (I1, Q2, D2). If its
 -- key was taken while this ran, its time in the answer is NULL: it was counted, and the caller returns the quota.
 -- A user's n-th waiting submission comes after everyone's earlier ones, up to a bound, so that not all waiting rows
--- are counted each time; rejudges do not count. Keys are not looked up by EXISTS: a plan made while the table was
+-- are counted each time; rejudges and examples do not count. Keys are not looked up by EXISTS: a plan made while the table was
 -- empty would read the whole table into a hash each time.
 WITH requested AS (
     SELECT * FROM unnest(:ids::text[], :accounts::text[], :problems::text[], :revisions::text[],
@@ -57,7 +57,7 @@ WITH requested AS (
                SELECT count(*) FROM (
                    SELECT FROM submission s
                     WHERE s.account_id = admitted.account_id AND s.attempt = 0 AND s.finished_at IS NULL
-                      AND s.rejudge_of IS NULL
+                      AND s.rejudge_of IS NULL AND s.example IS NULL
                     LIMIT :max_ahead::int) waiting))::int,
            idempotency_key, request_digest, webhook_url, CASE WHEN heng_key IS NOT NULL THEN 'heng' END,
            rejudge_of, staged_in, contest_id
@@ -112,7 +112,7 @@ SELECT id, problem_id, language, submitted_at, request_digest FROM submission
 
 -- name: get^
 -- Reads one submission with everything that is shown of it.
-SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total,
+SELECT s.*, a.name AS account_name, j.contestant, l.cases_done, l.cases_total, l.cases,
        r.time_ms AS limit_ms, r.number AS revision_number, n.id AS superseded_by
   FROM submission s
   JOIN account a ON a.id = s.account_id
@@ -137,7 +137,7 @@ SELECT s.*, a.name AS account_name
    AND (:language::text IS NULL OR s.language = :language)
    AND (:states::text[] IS NULL OR s.state = ANY (:states))
    AND (:archived::bool OR s.archived_at IS NULL)
-   AND s.staged_in IS NULL
+   AND s.staged_in IS NULL AND s.example IS NULL
    AND (:before::text IS NULL OR s.id < :before)
  ORDER BY s.id DESC
  LIMIT :limit;
@@ -153,32 +153,41 @@ SELECT count(*) FROM submission
 SELECT count(*) FROM submission WHERE state IN ('PENDING', 'QUEUED') AND priority < :rejudged::int;
 
 -- name: submission_details^
--- Reads what a worker needs to start.
+-- Reads what a worker needs to start, if wanted with a small source.
 SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.language, s.main, s.source,
-       s.staged_in IS NOT NULL AS staged, r.time_ms, r.cases,
-       extract(epoch FROM now() - s.submitted_at)::float AS age_s
+       s.staged_in IS NOT NULL OR s.example IS NOT NULL AS staged, r.time_ms, r.cases,
+       extract(epoch FROM now() - s.submitted_at)::float AS age_s,
+       CASE WHEN :with_source::bool AND s.state IN ('PENDING', 'QUEUED')
+            THEN (SELECT a.content FROM artifact a WHERE a.digest = s.source) END AS bundle
   FROM submission s JOIN problem_revision r ON r.problem_id = s.problem_id AND r.digest = s.revision
  WHERE s.id = :id;
 
 -- name: record_verdict^
--- Stores the verdict while the attempt that found it still runs (S5, J12). Returns the stages that follow it, if the
--- contest or the problem decides that.
-UPDATE submission
-   SET verdict = :verdict, runtime_ms = :runtime_ms, memory_kb = :memory_kb, passed_cases = :passed_cases,
-       total_cases = :total_cases, score = :score, max_score = :max_score
- WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL
-RETURNING COALESCE((SELECT c.stages FROM contest c WHERE c.id = contest_id),
-                   (SELECT p.stages FROM problem p WHERE p.id = problem_id)) AS stages;
-
--- name: add_judgement!
--- Stores the reports for the contestant and for the jury.
-INSERT INTO judgement (submission_id, attempt, contestant, jury)
-VALUES (:id, :attempt, :contestant, :jury);
+-- Stores the verdict with the reports for the contestant and for the jury, while the attempt that found it still runs
+-- (S5, J12). A small report for the jury is stored here, a large one was stored before. Returns the stages that follow
+-- the verdict, if the contest or the problem decides that.
+WITH recorded AS (
+    UPDATE submission
+       SET verdict = :verdict, runtime_ms = :runtime_ms, memory_kb = :memory_kb, passed_cases = :passed_cases,
+           total_cases = :total_cases, score = :score, max_score = :max_score
+     WHERE id = :id AND attempt = :attempt AND state = 'RUNNING' AND verdict IS NULL
+ RETURNING id, attempt, contest_id, problem_id
+), new_artifact AS (
+    INSERT INTO artifact (digest, content)
+    SELECT :jury::text, :jury_content::bytea FROM recorded WHERE :jury_content::bytea IS NOT NULL
+    ON CONFLICT DO NOTHING
+), new_judgement AS (
+    INSERT INTO judgement (submission_id, attempt, contestant, jury)
+    SELECT id, attempt, :contestant::jsonb, :jury::text FROM recorded
+)
+SELECT COALESCE((SELECT c.stages FROM contest c WHERE c.id = contest_id),
+                (SELECT p.stages FROM problem p WHERE p.id = problem_id)) AS stages
+  FROM recorded;
 
 -- name: archive^
 -- Archives a submission that a newer one replaces (A9).
 UPDATE submission SET archived_at = now()
- WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL
+ WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL AND example IS NULL
    AND state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED', 'CANCELLED')
 RETURNING id, account_id, problem_id, revision, language, main, source, state, attempt, verdict, contest_id,
           (SELECT w.webhook_url FROM work w WHERE w.id = submission.id AND w.webhook_format IS NULL) AS webhook_url;

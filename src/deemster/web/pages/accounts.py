@@ -1,46 +1,37 @@
 """`/login`, `/logout`, `/signup`: a visitor logs in, or gets an account."""
 
 from typing import Final
-from urllib.parse import urlsplit
 
-from pydantic import ValidationError
 from starlette.responses import Response
 
 from deemster.api.accounts import create_account
 from deemster.api.auth.log_in import LoggedIn, log_in, session_seconds
 from deemster.api.authentication import session_of
-from deemster.api.http.errors import invalid_body, kind_of
 from deemster.api.models.accounts import LogIn, SignUp
 from deemster.api.session import close_session
-from deemster.domain.errors import Conflict, DeemsterError, LimitReached, NotFound, Refused
+from deemster.domain.errors import NotFound
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.language import COOKIE, LANGUAGES
 from deemster.web.page import LOG_IN, YEAR_S, Page, page_route
 
 HOME: Final = "/problems"
 SIGN_UP: Final = "/signup"
-TEXTS: Final = (Refused, Conflict, LimitReached)
-"""Errors that the form itself shows, so that nothing must be typed again."""
 
 
 async def show_log_in(page: Page) -> Response:
     if page.caller is not None:
         return page.redirect(next_of(page))
-    return page.render("login.html", next=next_of(page), name="", error=None)
+    return page.render("login.html", next=next_of(page), name="")
 
 
 async def log_in_by_form(page: Page) -> Response:
     name = page.form.get("name", "")
     try:
-        asked = LogIn(name=name, password=page.form.get("password", ""))
+        asked = parse_fields(LogIn, name=name, password=page.form.get("password", ""))
         logged_in = await log_in(page.request, asked.name, asked.password)
-    except ValidationError as fault:
-        error: DeemsterError = invalid_body(fault)
-    except TEXTS as refusal:
-        error = refusal
-    else:
-        return with_session(page, logged_in, page.redirect(next_of(page)))
-    status = kind_of(type(error)).status
-    return page.render("login.html", status, next=next_of(page), name=name, error=str(error))
+    except SHOWN as refusal:
+        return page.render("login.html", next=next_of(page), name=name, error=refusal)
+    return with_session(page, logged_in, page.redirect(next_of(page)))
 
 
 async def log_out(page: Page) -> Response:
@@ -54,23 +45,19 @@ async def log_out(page: Page) -> Response:
 
 async def show_sign_up(page: Page) -> Response:
     check_sign_up(page)
-    return page.render("signup.html", name="", error=None)
+    return page.render("signup.html", name="")
 
 
 async def sign_up(page: Page) -> Response:
     check_sign_up(page)
     name, password = page.form.get("name", ""), page.form.get("password", "")
     try:
-        asked = SignUp(name=name, password=password)
+        asked = parse_fields(SignUp, name=name, password=password)
         await create_account(page.request, asked)
         logged_in = await log_in(page.request, name, password)
-    except ValidationError as fault:
-        error: DeemsterError = invalid_body(fault)
-    except TEXTS as refusal:
-        error = refusal
-    else:
-        return with_session(page, logged_in, page.redirect(HOME))
-    return page.render("signup.html", kind_of(type(error)).status, name=name, error=str(error))
+    except SHOWN as refusal:
+        return page.render("signup.html", name=name, error=refusal)
+    return with_session(page, logged_in, page.redirect(HOME))
 
 
 async def choose_language(page: Page) -> Response:
@@ -96,11 +83,9 @@ def with_session(page: Page, logged_in: LoggedIn, response: Response) -> Respons
 def next_of(page: Page) -> str:
     """The page that was asked for before the log-in; never an address of another site."""
     given = page.form.get("next") or page.request.query_params.get("next") or HOME
-    parts = urlsplit(given)
-    is_local = not parts.scheme and not parts.netloc and given.startswith("/")
+    is_local = given.startswith("/") and not given.startswith("//")
     # A browser takes a backslash for a slash, and leaves out control characters.
-    is_safe = is_local and not given.startswith("//") and "\\" not in given
-    return given if is_safe and given.isprintable() else HOME
+    return given if is_local and "\\" not in given and given.isprintable() else HOME
 
 
 ROUTES: Final = [

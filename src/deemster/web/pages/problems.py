@@ -1,27 +1,34 @@
 """`/problems`: the list of problems, and each with its statement and a form to submit."""
 
+import io
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Final
+from urllib.parse import urlencode
 
-from pydantic import ValidationError
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from deemster.api.admission import RateTokens
 from deemster.api.code_sessions import session_of_problem
-from deemster.api.http.errors import invalid_body, kind_of
+from deemster.api.http.body import BODY_BYTES
+from deemster.api.http.idempotent_replay import checked_key
 from deemster.api.lookups import installed_versions
 from deemster.api.models.problems import ProblemOut, ProblemPage, ProblemQuery
 from deemster.api.models.submissions import SubmissionIn
-from deemster.api.problems import cached_page, draft_for, problem_for
+from deemster.api.problems import cached_page, common_tags, draft_for, problem_for
 from deemster.api.submissions import accept_submission, admit_submission
-from deemster.domain.errors import Conflict, DeemsterError, LimitReached, Refused, Unavailable
+from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.language import Language
+from deemster.domain.problem_listing import Difficulty, ProblemSort
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import YEAR_S, Page, page_route
+from deemster.web.titles import in_language
+from deemster.web.upload import read_upload
 
 PROBLEMS: Final = "/problems"
 PROBLEM: Final = PROBLEMS + "/{id}"
-SHOWN: Final = (Refused, Conflict, LimitReached, Unavailable)
 FIRST: Final = "python3"
 """The language that a new visitor is offered."""
 LANGUAGE_COOKIE: Final = "deemster_solves_in"
@@ -29,16 +36,51 @@ LANGUAGE_COOKIE: Final = "deemster_solves_in"
 
 
 async def show_problems(page: Page) -> Response:
-    cursor = page.request.query_params.get("cursor")
-    query = ProblemQuery(cursor=cursor, mine=True)
+    """Scripts ask for the results only, while somebody types."""
+    given = page.request.query_params
+    fields: dict[str, object] = {name: given[name] for name in given}
+    tags = tuple(each for each in given.getlist("tag") if each)
+    fields |= {"tag": tags, "sort": given.get("sort") or ProblemSort.TITLE, "mine": True}
+    query = parse_fields(ProblemQuery, **fields)
     entry = await cached_page(page.state, page.account, query)
     assert entry.body is not None, "a list may be empty, but there is one"
-    found = ProblemPage.model_validate_json(entry.body)
-    return page.render("problems.html", found=found, is_first=cursor is None)
+    is_part = bool(page.request.headers.get("HX-Request"))
+    return page.render(
+        "problem_list.html" if is_part else "problems.html",
+        found=ProblemPage.model_validate_json(entry.body),
+        query=query,
+        difficulty_of=difficulty_of,
+        common_tags=[] if is_part else await common_tags(page.state),
+        with_tag=partial(list_address, page),
+    )
+
+
+def list_address(page: Page, tags: Sequence[str], cursor: str | None = None) -> str:
+    """The address of the list with these tags and the other filters of this page."""
+    given = page.request.query_params.multi_items()
+    fields = [(name, value) for name, value in given if name not in {"tag", "cursor"}]
+    fields += [("tag", each) for each in tags] + [("cursor", cursor or "")]
+    return f"{PROBLEMS}?{urlencode([each for each in fields if each[1]])}"
+
+
+def difficulty_of(level: int) -> Difficulty:
+    return next(each for each in Difficulty if level <= each.levels[1])
 
 
 async def show_problem(page: Page) -> Response:
     return await problem_page(page, page.request.path_params["id"])
+
+
+async def submit_file(page: Page) -> Response:
+    """For browsers without scripts, which can't read a file into the form."""
+    target = io.BytesIO()
+    form = await read_upload(page, target, BODY_BYTES)
+    try:
+        source = target.getvalue().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        refusal = Refused("The file is not text in UTF-8: save it as UTF-8 and send it again.")
+        return await problem_page(page, page.parameter("id"), refusal)
+    return await submit(replace(page, form={**form.fields, "source": source}))
 
 
 async def submit(page: Page) -> Response:
@@ -55,20 +97,14 @@ async def submit(page: Page) -> Response:
 
 
 async def submit_form(page: Page, problem: str, tokens: RateTokens) -> str:
-    key = page.form.get("key") or None
+    key = checked_key(page.form.get("key") or None)
     await admit_submission(page.request, page.account, key, tokens)
     # Browsers send forms with the line ends of Windows.
     source = page.form.get("source", "").replace("\r\n", "\n")
-    try:
-        asked = SubmissionIn.model_validate(
-            {
-                "problem_id": problem,
-                "language": page.form.get("language", ""),
-                "source_code": source,
-            }
-        )
-    except ValidationError as fault:
-        raise invalid_body(fault) from None
+    language = page.form.get("language", "")
+    asked = parse_fields(
+        SubmissionIn, problem_id=problem, language=language, source_code=source
+    )
     request = asked.to_submit_request(key)
     return (await accept_submission(page.state, page.account, request, tokens)).id
 
@@ -84,7 +120,6 @@ async def problem_page(
     chosen = page.form.get("language") or remembered
     return page.render(
         "problem.html",
-        kind_of(type(error)).status if error is not None else 200,
         problem=problem,
         statement=in_language(problem.statements, page.language.code),
         title=in_language(problem.titles, page.language.code) or problem.title,
@@ -93,7 +128,8 @@ async def problem_page(
         session=session,
         source=page.form.get("source") or (session.source if session is not None else ""),
         key=page.form.get("key") or page.nonce,
-        error=str(error) if error is not None else None,
+        difficulty_of=difficulty_of,
+        error=error,
     )
 
 
@@ -118,11 +154,6 @@ async def usable_languages(page: Page, problem: ProblemOut) -> Sequence[Language
     ]
 
 
-def in_language(texts: dict[str, str], code: str) -> str:
-    """The text in this language; else in English, else in the first that there is."""
-    return texts.get(code) or texts.get("en") or next(iter(texts.values()), "")
-
-
 async def go_home(_request: Request) -> Response:
     return RedirectResponse(PROBLEMS, 303)
 
@@ -131,4 +162,5 @@ ROUTES: Final = [
     page_route(PROBLEMS, show_problems),
     page_route(PROBLEM, show_problem),
     page_route(PROBLEM, submit, "POST"),
+    page_route(PROBLEM + "/file", submit_file, "POST", is_upload=True),
 ]

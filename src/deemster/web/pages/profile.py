@@ -17,7 +17,7 @@ from deemster.api.tokens import give_token, list_tokens, revoke_token
 from deemster.domain.account import DEFAULT_SCOPES, Scope
 from deemster.domain.errors import DeemsterError
 from deemster.web import language, time_zone
-from deemster.web.forms import SHOWN, parse_fields, status_of
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import YEAR_S, Page, page_route
 
 ACCOUNT: Final = "/account"
@@ -31,12 +31,11 @@ async def show_account(page: Page) -> Response:
 async def account_page(page: Page, error: DeemsterError | None = None) -> Response:
     return page.render(
         "account.html",
-        status_of(error),
         profile=await read_profile(page.state, page.account),
         has_password=await has_password(page.state, page.account),
         time_zones=time_zone.time_zones(),
         done=page.request.query_params.get("done", ""),
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 
@@ -83,12 +82,11 @@ async def token_page(
     query = parse_fields(PageQuery, cursor=page.request.query_params.get("cursor"))
     return page.render(
         "tokens.html",
-        status_of(error),
         found=await list_tokens(page.state, page.account.id, query),
         created=created,
         scopes=[each for each in Scope if each in DEFAULT_SCOPES[page.account.role]],
         form=page.form,
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 

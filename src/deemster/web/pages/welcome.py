@@ -11,7 +11,7 @@ from deemster.api.models.accounts import PasswordChange
 from deemster.api.models.problems import ProblemPage, ProblemQuery
 from deemster.api.problems import cached_page
 from deemster.domain.errors import DeemsterError, NotFound
-from deemster.web.forms import SHOWN, parse_fields, status_of
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import Page, page_route
 
 WELCOME: Final = "/welcome"
@@ -65,11 +65,10 @@ async def welcome_page(page: Page, error: DeemsterError | None = None) -> Respon
     first = next((each for each in problems if each.id == FIRST_PROBLEM), None)
     return page.render(
         "welcome.html",
-        status_of(error),
         has_password=await has_password(page.state, page.account),
         problems=problems[:PROBLEMS_SHOWN],
         first=first or next(iter(problems), None),
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 

@@ -23,6 +23,7 @@ from deemster.pipeline.judge.compare import (
     Difference,
     comparer,
     open_comparer,
+    open_short_comparer,
     sequence,
     split_stream,
     unordered,
@@ -46,13 +47,21 @@ def tolerance(
 def compare(
     comparison: Comparison, answer: bytes, output: bytes | Iterable[bytes]
 ) -> Difference | None:
+    """With and without the answer in memory, the result is the same."""
+    chunks = [output] if isinstance(output, bytes) else list(output)
     with TemporaryDirectory() as directory:
         path = Path(directory) / "answer"
         path.write_bytes(answer)
-        with open_comparer(comparison, path) as opened:
-            for chunk in [output] if isinstance(output, bytes) else output:
+        with (
+            open_comparer(comparison, path) as opened,
+            open_short_comparer(comparison, lambda: path, answer) as with_content,
+        ):
+            for chunk in chunks:
                 opened.feed(chunk)
-            return opened.finish()
+                with_content.feed(chunk)
+            difference = opened.finish()
+            assert (with_content.finish() is None) is (difference is None)
+            return difference
 
 
 def found(comparison: Comparison, answer: bytes, output: bytes) -> Difference:
@@ -261,6 +270,8 @@ def test_numbers_longer_than_a_piece_are_compared_as_text() -> None:
 def test_only_tokens_can_have_a_tolerance() -> None:
     with pytest.raises(Refused, match="tolerance"):
         open_comparer(Comparison(mode=Compare.LINES, absolute=1e-6), Path("nowhere"))
+    with pytest.raises(Refused, match="tolerance"):
+        open_short_comparer(Comparison(mode=Compare.LINES, absolute=1e-6), Path, b"")
 
 
 # ---- a model, with pieces and chunks of a few bytes ----
@@ -569,6 +580,15 @@ def test_finish_raises_the_error_of_a_feed(tmp_path: Path) -> None:
         opened.feed(b"x")
         with pytest.raises(Unavailable, match="mem"):
             opened.finish()
+
+
+def test_finish_of_a_short_comparer_raises_the_error_of_its_answer(tmp_path: Path) -> None:
+    for output in (b"2", b"2" * 100_000):
+        with open_short_comparer(LINES, lambda: tmp_path / "gone.ans", b"1") as opened:
+            opened.feed(output)
+            opened.feed(output)
+            with pytest.raises(Unavailable, match=r"gone\.ans"):
+                opened.finish()
 
 
 # ---- memory ----

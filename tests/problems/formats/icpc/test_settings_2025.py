@@ -128,6 +128,7 @@ constants: {n: 1000, eps: 0.5, word: "x y"}
         ("constants: {a-b: 1}\n", "the key 'constants' has the name 'a-b'"),
         ("constants: {a: true}\n", "the key 'constants' gives a True"),
         ("constants: {a: {b: 1}}\n", "the key 'constants' gives a no value"),
+        (f"constants: {{a: {'x' * 1001}}}\n", "gives a a text of 1,001 characters"),
         ("keywords: {a: b}\n", "the key 'keywords' should be a valid tuple"),
         ("uuid: x\n", "the key 'uuid' appears twice"),
     ],

@@ -5,48 +5,28 @@ from collections.abc import Callable
 import pytest
 
 from deemster.domain.problem import (
-    Case,
     Compare,
     Comparison,
     DefaultGrader,
-    Group,
-    Problem,
     SampleFiles,
 )
 from tests.problems.formats.icpc.conftest import PackageBuilder
+from tests.problems.formats.icpc.modern_data import (
+    NO_CASES,
+    SCORING,
+    VALIDATOR,
+    Files,
+    case,
+    groups_with,
+    pair,
+)
 
 Refusal = Callable[..., str]
-Files = dict[str, str | bytes | None]
-SCORING = "type: scoring\n"
-NO_CASES: Files = {"data/secret/01.in": None, "data/secret/01.ans": None}
 NO_CASES_AT_ALL: Files = {
     **NO_CASES,
     "data/sample/1.in": None,
     "data/sample/1.ans": None,
 }
-VALIDATOR: Files = {"output_validator/check.py": ""}
-STATIC: Files = {"static_validator/look.py": ""}
-
-
-def pair(name: str) -> Files:
-    return {f"data/{name}.in": "1 1\n", f"data/{name}.ans": "2\n"}
-
-
-def group(problem: Problem, name: str) -> Group:
-    return next(each for each in problem.tests.groups() if each.name == name)
-
-
-def case(problem: Problem, name: str) -> Case:
-    return next(each for each in problem.tests.cases() if each.name == name)
-
-
-def groups_with(**texts: str) -> Files:
-    """Groups of one case, each with a test_group.yaml."""
-    files: Files = dict(NO_CASES)
-    for name, text in texts.items():
-        files |= pair(f"secret/{name}/1")
-        files[f"data/secret/{name}/test_group.yaml"] = text
-    return files
 
 
 # ---- cases ----

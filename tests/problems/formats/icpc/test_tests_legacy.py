@@ -191,7 +191,7 @@ def test_grading_in_problem_yaml_holds_for_all_groups(packages: PackageBuilder) 
         ("always_accept avg", DefaultGrader("always_accept", Aggregation.AVERAGE)),
         ("min max sum", DefaultGrader(score=Aggregation.SUM)),
         ("first_error worst_error", DefaultGrader("worst_error")),
-        ("no_errors min", DefaultGrader("worst_error", Aggregation.MIN)),
+        ("always_accept no_errors min", DefaultGrader("worst_error", Aggregation.MIN)),
         ("accept_if_any_accepted", DefaultGrader(accept_if_any=True)),
     ],
 )
@@ -202,6 +202,7 @@ def test_the_last_of_grader_flags_counts(
         {"data/secret/testdata.yaml": f"grader_flags: '{flags}'\n"}, SCORING
     )
     assert group(problem, "secret").grading == grader
+    assert not any("doesn't know" in warning for warning in problem.warnings)
 
 
 def test_unknown_grader_flags_are_warned_of(packages: PackageBuilder) -> None:

@@ -16,11 +16,11 @@ from deemster.domain.heng_signature import (
     NONCE,
     SIGNATURE,
     TIMESTAMP,
-    SignedRequest,
     is_signed,
     secret_key_of,
 )
 from deemster.domain.ids import GENERATED_ID, HengAccessKey
+from deemster.domain.request_signature import SignedRequest
 from deemster.store import heng
 from deemster.store.pool import connection
 

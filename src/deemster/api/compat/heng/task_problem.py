@@ -25,7 +25,7 @@ from deemster.domain.source import SOURCE_BYTES
 from deemster.problems.archive import Bounds
 from deemster.problems.archive.unpack import unpack_inner
 from deemster.problems.formats.heng import FILE, FILES, HengPackage
-from deemster.problems.formats.heng.package import CaseFiles, JuryProgramFile, RunLimits
+from deemster.problems.formats.heng.package import HengCase, JuryProgramFile, RunLimits
 from deemster.problems.importing import ImportRequest
 from deemster.store import problems
 from deemster.store.audit import Actor
@@ -95,7 +95,8 @@ class TaskProblem:
     async def _exists(self) -> bool:
         async with connection(self.state.pool) as acquired:
             found = await problems.get(acquired, self.problem_id)
-        return found is not None and not found.retired
+        # An author could have given this id to a problem with other data.
+        return found is not None and found.unlisted and not found.retired
 
     async def _get(self, name: str, directory: Path) -> None:
         file, where = self.files[name]
@@ -130,7 +131,7 @@ class TaskProblem:
             type=self.task.judge.type,
             policy=self.task.test.policy,
             cases=tuple(
-                CaseFiles(input=kept[case.input], output=kept[case.output])
+                HengCase(input=kept[case.input], output=kept[case.output])
                 for case in self.task.test.cases
             ),
             limits=run_limits(self.task.judge.user.limit.runtime),

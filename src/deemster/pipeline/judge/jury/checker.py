@@ -1,6 +1,7 @@
 """Runs checkers on a program's output, each in its own sandbox with its own limits."""
 
 import asyncio
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from deemster.domain.problem import Case, Program, ProgramCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.programs import JuryProgram
+from deemster.pipeline.judge.jury.programs import SCRATCH_BYTES, JuryProgram
 from deemster.pipeline.judge.jury.protocols import (
     CHECKERS,
     FEEDBACK,
@@ -21,7 +22,7 @@ from deemster.pipeline.judge.jury.protocols import (
     CheckerProtocol,
     with_unit,
 )
-from deemster.programs.scratch import OutputCollector, stage_file
+from deemster.programs.scratch import MAX_BYTES, OutputCollector, stage_file
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import DATA_DIR, WORK_DIR
 from deemster.sandbox.staging import Scratch
@@ -98,6 +99,7 @@ class CheckerFiles:
     extra_outputs: tuple[str, ...] = ()
     """Files that are copied out besides the feedback directory."""
     problem: str = ""
+    is_too_large: bool = False
 
     def stage(self, scratch: Scratch) -> None:
         scratch.make_directory(FEEDBACK)
@@ -109,11 +111,16 @@ class CheckerFiles:
             scratch.make_link(name, target)
 
     def collect(self, scratch_fd: int) -> None:
+        """An extra output may be missing, but what is there must not be ignored: a contestant
+        could make it so large that the program that checks it is left out.
+        """
         for name in (FEEDBACK, *self.extra_outputs):
-            collector = OutputCollector(name, self.target)
+            most_bytes = MAX_BYTES if name == FEEDBACK else SCRATCH_BYTES
+            collector = OutputCollector(name, self.target, max_bytes=most_bytes)
             collector(scratch_fd)
-            if collector.problem and name == FEEDBACK:
+            if collector.problem and (name == FEEDBACK or is_present(scratch_fd, name)):
                 self.problem = collector.problem
+                self.is_too_large = collector.is_too_large
 
     def texts(self) -> dict[str, str]:
         """The feedback files by name, each up to TEXT_BYTES."""
@@ -127,6 +134,14 @@ class CheckerFiles:
     def collected(self, name: str) -> Path | None:
         path = self.target / name
         return path if path.is_file() else None
+
+
+def is_present(scratch_fd: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=scratch_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def copy_feedback(directory: Path, scratch: Scratch, target: str) -> None:
@@ -170,7 +185,9 @@ def read_answer(
     if report.status not in {RunStatus.OK, RunStatus.NONZERO_EXIT}:
         return judge_error(f"{name} ended with {report.status}.", stderr, report.status)
     if files.problem:
-        return judge_error(f"The feedback of {name} can't be read: {files.problem}", stderr)
+        status = RunStatus.OUTPUT_LIMIT if files.is_too_large else None
+        reason = f"The feedback of {name} can't be read: {files.problem}"
+        return judge_error(reason, stderr, status)
     stdout = report.stdout[:STDERR_BYTES].decode(errors="replace")
     output = CheckerOutput(report.exit_code or 0, stdout, stderr, files.texts())
     answer = protocol.read(output)

@@ -3,6 +3,8 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, isinf
 from pathlib import Path
 
 from deemster.domain.language import Language
@@ -16,10 +18,12 @@ from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import CHECKERS, FEEDBACK, FEEDBACK_DIR, NUMBER
 from deemster.programs.scratch import StagedFiles
 from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.command import CODE_DIR
 from deemster.sandbox.staging import Scratch
 
 CODES = {
     Verdict.ACCEPTED: "AC",
+    Verdict.PARTIAL: "AC",
     Verdict.WRONG_ANSWER: "WA",
     Verdict.TIME_LIMIT: "TLE",
     Verdict.RUNTIME_ERROR: "RTE",
@@ -48,9 +52,10 @@ async def run_grader(
     stdin = "".join(lines).encode()
     report = await boxes.run(command, stdin=stdin, stage=program.staged())
     found = ANSWER.fullmatch(report.stdout.decode(errors="replace"))
-    if report.status is not RunStatus.OK or found is None:
+    score = float(found[2]) if found else inf
+    if report.status is not RunStatus.OK or found is None or isinf(score):
         return Result(Verdict.JUDGE_ERROR)
-    return Result(VERDICTS[found[1]], float(found[2]))
+    return Result(VERDICTS[found[1]], score)
 
 
 async def run_static_validator(
@@ -75,6 +80,8 @@ async def run_static_validator(
 
     args = (language.id, main_file(language, source) or "", FEEDBACK_DIR, *static.args)
     command = program.command(args, jury_limits(limits), None)
+    # Interpreters read files of the home directory when they start: those must be the jury's.
+    command = replace(command, environment={**command.environment, "HOME": CODE_DIR})
     report = await boxes.run(command, stage=program.staged(stage), collect=files.collect)
     protocol = CHECKERS[ProtocolName.ICPC]
     return await asyncio.to_thread(read_answer, program.name, protocol, report, files)

@@ -93,10 +93,13 @@ async def prepare_program(
         async with workspace(build_tools.work_dir) as directory:
             yield await build_scripted(boxes, root, problem, program, directory)
         return
-    language, source = await asyncio.to_thread(
-        jury_source, root, problem, program, build_tools.catalogue
-    )
-    toolchain = await build_tools.toolchains.require(language)
+    try:
+        language, source = await asyncio.to_thread(
+            jury_source, root, problem, program, build_tools.catalogue
+        )
+        toolchain = await build_tools.toolchains.require(language)
+    except Refused as refusal:
+        raise JuryFault(f"{program.path} can't be run. {refusal}") from refusal
     async with build_tools.compiler.built(boxes, toolchain, source) as build:
         if build.artifact is None and looks_like_python2(source.files):
             raise JuryFault(f"{program.path} {NEEDS_PYTHON2}")

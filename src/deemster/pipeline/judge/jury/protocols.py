@@ -81,10 +81,11 @@ def read_icpc(output: CheckerOutput) -> CheckerAnswer:
 
 
 def number(text: str | None) -> float | None:
-    """Reads a score file; NaN marks a file without a number, which is a Judge Error."""
+    """Reads a score file; NaN marks a file without a finite number, which is a Judge Error."""
     if text is None:
         return None
-    return float(text) if re.fullmatch(rf"\s*{NUMBER}\s*", text) else NOT_A_NUMBER
+    found = float(text) if re.fullmatch(rf"\s*{NUMBER}\s*", text) else NOT_A_NUMBER
+    return found if math.isfinite(found) else NOT_A_NUMBER
 
 
 # ---- testlib ----
@@ -107,16 +108,17 @@ def read_testlib(output: CheckerOutput) -> CheckerAnswer:
     code, message = output.exit_code, output.stderr.strip()
     partial = re.match(r"partially correct \((\d+)\)", message)
     if partial and code not in {0, 3}:
-        return by_share(min(100, int(partial[1])) / 100, message)
+        return by_share(min(100.0, float(partial[1])) / 100, message)
     if code == 0:
         return CheckerAnswer(Verdict.ACCEPTED, jury_message=message)
     if code in {1, 2, 4, 5, 8}:
         return CheckerAnswer(Verdict.WRONG_ANSWER, jury_message=message)
     if code == 7:
         found = re.search(rf"points\s+({NUMBER})", message)
-        if not found:
+        points = number(found[1]) if found else None
+        if points is None or math.isnan(points):
             return CheckerAnswer(None, jury_message=message)
-        return CheckerAnswer(Verdict.PARTIAL, GivenScore(points=float(found[1])), message)
+        return CheckerAnswer(Verdict.PARTIAL, GivenScore(points=points), message)
     return CheckerAnswer(None, jury_message=message)
 
 

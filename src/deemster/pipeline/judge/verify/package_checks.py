@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PackageFinding:
     severity: Literal["error", "warning"]
     text: str
     stops_judging: bool = False
@@ -49,13 +49,13 @@ class Finding:
         return self.severity == "error"
 
 
-def warn(text: str) -> Finding:
-    return Finding("warning", text)
+def warn(text: str) -> PackageFinding:
+    return PackageFinding("warning", text)
 
 
 async def check_package(
     prepared: PreparedProblem, jobs: int, progress: Progress
-) -> list[Finding]:
+) -> list[PackageFinding]:
     findings = check_definition(prepared.problem)
     async with AsyncExitStack() as stack:
         data = DataCheck(prepared, jobs, progress)
@@ -63,18 +63,18 @@ async def check_package(
             try:
                 await data.prepare(stack, validator)
             except Refused as fault:
-                findings.append(Finding("error", str(fault)))
+                findings.append(PackageFinding("error", str(fault)))
         findings += await data.findings()
     return findings
 
 
-def check_definition(problem: Problem) -> list[Finding]:
+def check_definition(problem: Problem) -> list[PackageFinding]:
     """The findings that need no program to run."""
     found = []
     if not any(True for _ in problem.tests.cases()):
-        found.append(Finding("error", "There is no test case: add some to the package."))
+        found.append(PackageFinding("error", "There is no test case: add some to the package."))
     if not problem.submissions:
-        found.append(Finding("error", "There is no submission to judge: add some."))
+        found.append(PackageFinding("error", "There is no submission to judge: add some."))
     elif not any(Verdict.ACCEPTED in each.expectation.verdicts for each in problem.submissions):
         found.append(warn("No submission is expected to be accepted."))
     if not problem.statements and not any("statement" in text for text in problem.warnings):
@@ -108,7 +108,7 @@ class DataCheck:
             )
             self._validators.append((validator, await stack.enter_async_context(program)))
 
-    async def findings(self) -> list[Finding]:
+    async def findings(self) -> list[PackageFinding]:
         problem = self._prepared.problem
         cases = list(problem.tests.cases())
         found = []
@@ -125,9 +125,9 @@ class DataCheck:
     async def _check_each(
         self,
         items: Sequence[T],
-        check: Callable[[Boxes, T], Awaitable[Finding | None]],
+        check: Callable[[Boxes, T], Awaitable[PackageFinding | None]],
         kind: str,
-    ) -> list[Finding]:
+    ) -> list[PackageFinding]:
         """Checks all items, `jobs` at once."""
         if not items:
             return []
@@ -135,7 +135,7 @@ class DataCheck:
         limit = asyncio.Semaphore(self._jobs)
         with self._progress.step(name, len(items)) as advance:
 
-            async def check_one(item: T) -> Finding | None:
+            async def check_one(item: T) -> PackageFinding | None:
                 async with limit, self._prepared.lanes.acquire() as boxes:
                     found = await check(boxes, item)
                 advance()
@@ -149,12 +149,14 @@ class DataCheck:
         found = [finding for task in tasks if (finding := task.result()) is not None]
         if len(found) > MAX_SHOWN:
             more = len(found) - MAX_SHOWN
-            found[MAX_SHOWN:] = [Finding(found[0].severity, f"And {more} more of these.")]
+            found[MAX_SHOWN:] = [
+                PackageFinding(found[0].severity, f"And {more} more of these.")
+            ]
         return found
 
-    async def _check_input(self, boxes: Boxes, case: Case) -> Finding | None:
+    async def _check_input(self, boxes: Boxes, case: Case) -> PackageFinding | None:
         reason = await self._validate_input(boxes, case)
-        return Finding("error", f"{case.name}: {reason}") if reason else None
+        return PackageFinding("error", f"{case.name}: {reason}") if reason else None
 
     async def _validate_input(self, boxes: Boxes, case: Case) -> str:
         """Why the first validator that does so rejects the input; empty if none does."""
@@ -176,35 +178,39 @@ class DataCheck:
                 return rejection(name, report)
         return ""
 
-    async def _check_validator_test(self, boxes: Boxes, test: ValidatorTest) -> Finding | None:
+    async def _check_validator_test(
+        self, boxes: Boxes, test: ValidatorTest
+    ) -> PackageFinding | None:
         if test.kind == "invalid_input":
             if not self._validators or await self._validate_input(boxes, test.case):
                 return None
-            return Finding("error", f"{test.name} should be rejected, but is accepted.")
+            return PackageFinding("error", f"{test.name} should be rejected, but is accepted.")
         found = await self._check_output(boxes, test.case, test.output)
-        if isinstance(found, Finding) or found is None:
+        if isinstance(found, PackageFinding) or found is None:
             return found
         checked = found.verdict
         if test.kind == "valid_output" and checked is not Verdict.ACCEPTED:
-            return Finding("error", f"{test.name} should be accepted, but is {checked}.")
+            return PackageFinding("error", f"{test.name} should be accepted, but is {checked}.")
         if test.kind == "invalid_output" and checked is not Verdict.WRONG_ANSWER:
-            return Finding("error", f"{test.name} should be rejected, but is {checked}.")
+            return PackageFinding("error", f"{test.name} should be rejected, but is {checked}.")
         return None
 
-    async def _check_answer(self, boxes: Boxes, case: Case) -> Finding | None:
+    async def _check_answer(self, boxes: Boxes, case: Case) -> PackageFinding | None:
         checked = await self._check_output(boxes, case, case.answer)
-        if isinstance(checked, Finding) or checked is None:
+        if isinstance(checked, PackageFinding) or checked is None:
             return checked
         said = with_message(checked.jury_message)
         if checked.verdict is Verdict.JUDGE_ERROR:
-            return Finding("error", f"The validator fails on {case.answer} as an output{said}")
+            return PackageFinding(
+                "error", f"The validator fails on {case.answer} as an output{said}"
+            )
         if checked.verdict is Verdict.WRONG_ANSWER:
             return warn(f"The validator rejects {case.answer} as an output{said}")
         return None
 
     async def _check_output(
         self, boxes: Boxes, case: Case, output: str
-    ) -> CheckResult | Finding | None:
+    ) -> CheckResult | PackageFinding | None:
         """None: the validator did not end for another output, and is not run again."""
         if self._is_output_endless:
             return None
@@ -214,7 +220,7 @@ class DataCheck:
             return checked
         self._is_output_endless = True
         text = f"The validator does not end with {output} as an output"
-        return Finding(
+        return PackageFinding(
             "error", f"{text}: nothing else was checked or judged.", stops_judging=True
         )
 

@@ -12,12 +12,13 @@ from deemster.domain.judgement import JuryJudgement
 from deemster.domain.limits import infer_limit_ms
 from deemster.domain.problem import Comparison, ExampleSubmission, Problem
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.case_files import CaseFiles
 from deemster.pipeline.judge.jury.programs import prepare_program
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.evidence import Evidence, evidence_of
-from deemster.pipeline.judge.verify.package_checks import Finding, check_package, warn
+from deemster.pipeline.judge.verify.package_checks import PackageFinding, check_package, warn
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.judge.verify.without_grader import without_grader
 from deemster.problems.revision import Revision
@@ -57,7 +58,7 @@ class PackageReport:
     digest: str = ""
     time_limit_ms: int | None = None
     submissions: Sequence[SubmissionReport] = ()
-    findings: Sequence[Finding] = ()
+    findings: Sequence[PackageFinding] = ()
 
     @property
     def ok(self) -> bool:
@@ -81,10 +82,10 @@ class Verifier:
                 async with self._open(revision, problem) as prepared:
                     return await self._check_and_judge(prepared, report, faults)
             except Refused as fault:  # a program of the jury can't be used
-                faults.append(Finding("error", str(fault)))
+                faults.append(PackageFinding("error", str(fault)))
             return replace(report, findings=faults + await self._check_inputs(revision))
         except Unavailable as fault:
-            return replace(report, findings=[Finding("error", str(fault))])
+            return replace(report, findings=[PackageFinding("error", str(fault))])
 
     def _open(
         self, revision: Revision, problem: Problem
@@ -93,7 +94,7 @@ class Verifier:
             self.build_tools, self.lanes, revision.directory, problem, self.spool_dir
         )
 
-    async def _usable_problem(self, revision: Revision) -> tuple[Problem, list[Finding]]:
+    async def _usable_problem(self, revision: Revision) -> tuple[Problem, list[PackageFinding]]:
         """The problem, without its grader if that can't be built: verdicts don't need it."""
         problem = revision.problem
         if problem.grader is None:
@@ -107,17 +108,18 @@ class Verifier:
                 return problem, []
         except Refused as fault:
             left_out = "Scores and partially accepted submissions are not verified."
-            return without_grader(problem), [Finding("error", f"{fault} {left_out}")]
+            return without_grader(problem), [PackageFinding("error", f"{fault} {left_out}")]
 
-    async def _check_inputs(self, revision: Revision) -> list[Finding]:
+    async def _check_inputs(self, revision: Revision) -> list[PackageFinding]:
         """What can be checked without the jury's checker or interactor."""
         problem = revision.problem
         tests = [each for each in problem.validator_tests if each.kind == "invalid_input"]
         inputs = replace(
             problem, checker=Comparison(), interactor=None, validator_tests=tuple(tests)
         )
+        root = revision.directory
         prepared = PreparedProblem(
-            self.build_tools, self.lanes, revision.directory, inputs, {}, self.spool_dir
+            self.build_tools, self.lanes, root, inputs, {}, self.spool_dir, CaseFiles(root)
         )
         warnings = [warn(text) for text in problem.warnings]
         return warnings + await check_package(prepared, self.jobs, self.progress)
@@ -150,7 +152,7 @@ class Verifier:
         return await self._judge_all(prepared, examples, GENEROUS_MS)
 
     async def _check_and_judge(
-        self, prepared: PreparedProblem, report: PackageReport, faults: Sequence[Finding]
+        self, prepared: PreparedProblem, report: PackageReport, faults: Sequence[PackageFinding]
     ) -> PackageReport:
         problem = prepared.problem
         findings = [*faults, *(warn(text) for text in problem.warnings)]

@@ -38,7 +38,7 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CaseFiles(Part):
+class HengCase(Part):
     input: FileName
     output: FileName
 
@@ -62,7 +62,7 @@ class HengPackage(Part):
 
     type: Literal["normal", "special", "interactive"]
     policy: Literal["fuse", "all"]
-    cases: tuple[CaseFiles, ...]
+    cases: tuple[HengCase, ...]
     limits: RunLimits
     jury: JuryProgramFile | None = None
 

@@ -78,10 +78,17 @@ def read_package(root: Path) -> Problem:
         submissions=tuple(read_solutions(root)),
         statements=tuple(read_statements(root, title)),
         attachments=tuple(read_attachments(root)),
-        keywords=tuple(info.tag),
+        keywords=tuple(read_keywords(info)),
         source=info.source,
         warnings=tuple(read_warnings(config, info)),
     )
+
+
+def read_keywords(info: ProblemYaml) -> Iterator[str]:
+    """Hydro's difficulty is a number from 1 to 10, as ours."""
+    yield from info.tag
+    if isinstance(info.difficulty, int) and info.difficulty > 0:
+        yield f"level-{min(info.difficulty, 10)}"
 
 
 def file_name(config: HydroConfig, ending: str) -> str:

@@ -26,7 +26,7 @@ GROUP_FILES = frozenset({"testdata.yaml", "test_group.yaml"})
 
 
 @dataclass(frozen=True, slots=True)
-class CaseFiles:
+class CaseDirectory:
     """The files of one directory of test data."""
 
     directory: str
@@ -44,7 +44,7 @@ class CaseFiles:
         return iter(sorted(found, key=lambda item: (item[0], item[1] is None)))
 
 
-def read_case_files(folder: Folder, directory: str, *, with_files: bool) -> CaseFiles:
+def read_case_files(folder: Folder, directory: str, *, with_files: bool) -> CaseDirectory:
     """`with_files`: a directory `x.files` belongs to the case `x`."""
     cases: dict[str, dict[str, str]] = {}
     directories: list[str] = []
@@ -65,10 +65,10 @@ def read_case_files(folder: Folder, directory: str, *, with_files: bool) -> Case
             others.append(name)
         else:
             cases.setdefault(name.removesuffix(f".{ending}"), {})[ending] = path
-    return CaseFiles(directory, cases, tuple(directories), tuple(others))
+    return CaseDirectory(directory, cases, tuple(directories), tuple(others))
 
 
-def check_pairs(folder: Folder, case_files: CaseFiles, *, answerless: bool) -> None:
+def check_pairs(folder: Folder, case_files: CaseDirectory, *, answerless: bool) -> None:
     """Refuses inputs without an answer and answers without an input."""
     unpaired: list[str] = []
     for files in case_files.cases.values():
@@ -216,7 +216,7 @@ def first_of(files: dict[str, str], *endings: str) -> str:
     return next((files[each] for each in endings if each in files), "")
 
 
-def samples_without_case(case_files: CaseFiles) -> list[SampleFiles]:
+def samples_without_case(case_files: CaseDirectory) -> list[SampleFiles]:
     """Samples for the statement that are not test cases, mostly interactions."""
     found = []
     for _, files in sorted(case_files.cases.items()):

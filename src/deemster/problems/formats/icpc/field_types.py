@@ -107,6 +107,10 @@ def as_names(value: object) -> object:
 Names = Annotated[dict[str, str], BeforeValidator(as_names)]
 
 
+CONSTANT_CHARS = 1_000
+"""A file may name a constant at every fifth character."""
+
+
 def as_constants(value: object) -> object:
     """Values as text; `x: {value: 5, word: five}` also defines `x.word`, as in BAPCtools."""
     if not isinstance(value, dict):
@@ -119,7 +123,12 @@ def as_constants(value: object) -> object:
         for variant, each in variants.items():
             if not isinstance(each, str) and not is_number(each):
                 raise InvalidValue(f"gives {name} {each!r}: use a number or text.")
-            constants[f"{name}.{variant}"] = str(each)
+            if len(text := str(each)) > CONSTANT_CHARS:
+                raise InvalidValue(
+                    f"gives {name} a text of {len(text):,} characters: use at most "
+                    f"{CONSTANT_CHARS:,}."
+                )
+            constants[f"{name}.{variant}"] = text
         if "value" not in variants:
             raise InvalidValue(f"gives {name} no value.")
         constants[name] = constants[f"{name}.value"]

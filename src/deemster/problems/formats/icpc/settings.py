@@ -65,5 +65,5 @@ class IcpcSettings:
 
 
 def milliseconds(seconds: float) -> int:
-    """Rounded up."""
+    """Returns the time in milliseconds, rounded up."""
     return max(1, math.ceil(seconds * 1000 - 1e-6))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from deemster.domain.errors import Refused
 from deemster.domain.problem import Case, Group, SampleFiles, StaticCheck, ValidatorArgs
 from deemster.problems.formats.icpc.cases import (
-    CaseFiles,
+    CaseDirectory,
     CaseSettings,
     InheritedKeys,
     Jury,
@@ -100,7 +100,7 @@ class Tests2025:
         kept = [group for group in groups if group.has_tests]
         empty = [group.name for group in groups if not group.has_tests]
         self.folder.warn_ignored("data", empty, "there are no test cases in them")
-        own = CaseFiles(case_files.directory, case_files.cases, (), case_files.others)
+        own = CaseDirectory(case_files.directory, case_files.cases, (), case_files.others)
         cases = self.read_cases("secret", own, inherited)
         if cases and kept:
             text = "data/secret has both test cases and groups: move the cases into groups."
@@ -116,7 +116,7 @@ class Tests2025:
         return GroupPlan(name, file, yaml, tuple(self.read_cases(name, case_files, inherited)))
 
     def read_cases(
-        self, name: str, case_files: CaseFiles, inherited: InheritedKeys
+        self, name: str, case_files: CaseDirectory, inherited: InheritedKeys
     ) -> list[Case]:
         """The cases of a directory and of its subdirectories, which are not groups."""
         settings = self.jury.settings
@@ -139,7 +139,7 @@ class Tests2025:
             found.append(make_case(self.folder, full_name, files, config, sample_rules))
         return found
 
-    def check_name(self, path: str, base: str, case_files: CaseFiles) -> None:
+    def check_name(self, path: str, base: str, case_files: CaseDirectory) -> None:
         if base == "test_group":
             raise Refused(f"{path}: no test case may be called test_group: rename it.")
         if base in case_files.directories:

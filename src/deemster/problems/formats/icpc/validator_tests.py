@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from deemster.domain.problem import Case, ValidatorTest
-from deemster.problems.formats.icpc.cases import CaseFiles, CaseSettings, read_case_files
+from deemster.problems.formats.icpc.cases import CaseDirectory, CaseSettings, read_case_files
 from deemster.problems.formats.icpc.folder import Folder
 
 Kind = Literal["invalid_input", "valid_output", "invalid_output"]
@@ -65,7 +65,7 @@ class ValidatorTests:
         yield from self.read_case_files(name, kind, case_files)
 
     def read_case_files(
-        self, name: str, kind: Kind, case_files: CaseFiles
+        self, name: str, kind: Kind, case_files: CaseDirectory
     ) -> Iterator[ValidatorTest]:
         for base, files in case_files.in_order():
             full_name = f"{name}/{base}"

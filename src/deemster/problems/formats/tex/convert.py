@@ -39,8 +39,8 @@ ITEM = re.compile(r"\\item\b\s*(?:\[([^\]]*)\])?\s*")
 
 def tex_to_markdown(text: str, constants: Mapping[str, str]) -> str:
     clean = text.replace(ROW_END, "").replace(AMPERSAND, "")
-    page = Page.of(expand_macros(without_comments(clean)), constants)
-    written = page.convert(0, len(page.text), 0)
+    document = TexDocument.of(expand_macros(without_comments(clean)), constants)
+    written = document.convert(0, len(document.text), 0)
     written = written.replace(ROW_END, "\n").replace(AMPERSAND, "&")
     lines = [line.rstrip() for line in written.split("\n")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
@@ -62,7 +62,7 @@ def tex_argument(text: str, command: str) -> str | None:
 
 
 @dataclass(slots=True)
-class Page:
+class TexDocument:
     """A text with the positions of its braces and environments, so that it is read once."""
 
     text: str
@@ -76,7 +76,7 @@ class Page:
     """Closing marks that do not occur any more."""
 
     @classmethod
-    def of(cls, text: str, constants: Mapping[str, str]) -> "Page":
+    def of(cls, text: str, constants: Mapping[str, str]) -> "TexDocument":
         environments = find_environments(text)
         lists = sorted(
             at for at, (name, *_) in environments.items() if name.rstrip("*") in LISTS
@@ -315,47 +315,47 @@ def table(body: str) -> str:
 # ---- commands with special arguments ----
 
 
-def constant(page: Page, _: str, at: int, end: int, __: int) -> tuple[str, int]:
-    name, after = page.raw_argument(at, end)
-    return page.constants.get(name, name), after
+def constant(document: TexDocument, _: str, at: int, end: int, __: int) -> tuple[str, int]:
+    name, after = document.raw_argument(at, end)
+    return document.constants.get(name, name), after
 
 
-def link(page: Page, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
-    written, after = page.raw_argument(at, end)
+def link(document: TexDocument, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    written, after = document.raw_argument(at, end)
     address = re.sub(r"\\([_#%&~])", r"\1", written)
     if name == "url":
         return f"<{address}>" if address else "", after
-    text, after = page.argument(after, end, depth)
+    text, after = document.argument(after, end, depth)
     return f"[{text.strip()}]({address})", after
 
 
-def picture(page: Page, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
+def picture(document: TexDocument, name: str, at: int, end: int, depth: int) -> tuple[str, int]:
     if name == "includegraphics":
-        file, after = page.raw_argument(at, end)
+        file, after = document.raw_argument(at, end)
         return f"![]({file})", after
-    file, after = page.raw_argument(page.after_argument(at, end), end)
-    caption, after = page.argument(after, end, depth)
+    file, after = document.raw_argument(document.after_argument(at, end), end)
+    caption, after = document.argument(after, end, depth)
     return f"![{' '.join(caption.split())}]({file})\n", after
 
 
-def footnote(page: Page, _: str, at: int, end: int, depth: int) -> tuple[str, int]:
-    text, after = page.argument(at, end, depth)
+def footnote(document: TexDocument, _: str, at: int, end: int, depth: int) -> tuple[str, int]:
+    text, after = document.argument(at, end, depth)
     return f" ({text.strip()})", after
 
 
-def verbatim_word(page: Page, _: str, at: int, end: int, __: int) -> tuple[str, int]:
+def verbatim_word(document: TexDocument, _: str, at: int, end: int, __: int) -> tuple[str, int]:
     """`\\verb|x|`: any character may be the mark."""
-    at = page.after_option(at, end)
+    at = document.after_option(at, end)
     if at >= end:
         return "", end
-    mark = "}" if page.text[at] == "{" else page.text[at]
-    closing = page.find(mark, at + 1)
+    mark = "}" if document.text[at] == "{" else document.text[at]
+    closing = document.find(mark, at + 1)
     if not 0 <= closing < end:
         return "", at + 1
-    return f"`{page.text[at + 1 : closing]}`", closing + 1
+    return f"`{document.text[at + 1 : closing]}`", closing + 1
 
 
-Handler = Callable[[Page, str, int, int, int], tuple[str, int]]
+Handler = Callable[[TexDocument, str, int, int, int], tuple[str, int]]
 HANDLERS: dict[str, Handler] = {
     "constant": constant,
     "url": link,

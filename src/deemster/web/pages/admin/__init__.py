@@ -5,10 +5,10 @@ from typing import Final
 from starlette.routing import Route
 
 from deemster.web.pages.admin import (
+    audit_and_settings,
     dead_letters,
     overview,
     problems,
-    records,
     rejudgings,
     submissions,
     user_import,
@@ -27,5 +27,5 @@ ROUTES: Final[list[Route]] = [
     *users.ROUTES,
     *user_import.ROUTES,
     *webhooks.ROUTES,
-    *records.ROUTES,
+    *audit_and_settings.ROUTES,
 ]

@@ -1,6 +1,5 @@
 """`/admin`: whether everything is well, and what to do if not (D4, O3, O8)."""
 
-from dataclasses import asdict
 from typing import Final
 
 from starlette.responses import Response
@@ -18,7 +17,7 @@ QUEUE: Final = ADMIN + "/queues/{name}"
 
 async def show_overview(page: Page) -> Response:
     found = await read_figures(page.state.pool)
-    series = asdict(page.state.figures.series())
+    series = page.state.figures.series()
     return page.render(
         "admin/overview.html",
         queues=await read_queues(page.state),
@@ -27,7 +26,8 @@ async def show_overview(page: Page) -> Response:
         tasks=found.tasks,
         judge_errors=found.judge_errors,
         quantile_s=quantile_s,
-        lines={name: draw_line(values) for name, values in series.items()},
+        series=series,
+        draw_line=draw_line,
         width=WIDTH,
         height=HEIGHT,
         alarm_above=ALARM_ABOVE,

@@ -1,4 +1,4 @@
-"""`/admin/problems`: import packages, and publish, download and retire problems."""
+"""`/admin/problems`: import packages, and verify, publish, download and retire problems."""
 
 import re
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 from starlette.responses import Response
 
 from deemster.api.models.problems import ImportedOut, ProblemQuery
+from deemster.api.models.verifications import VerificationOut
 from deemster.api.problem_import import (
     import_archive,
     package_response,
@@ -13,11 +14,12 @@ from deemster.api.problem_import import (
     retire_problem,
 )
 from deemster.api.problems import managed_problems
+from deemster.api.verification import read_verification, start_verification
 from deemster.domain.errors import DeemsterError, Refused
-from deemster.domain.ids import parse_problem_id
+from deemster.domain.ids import SLUG_LENGTH, parse_problem_id
 from deemster.domain.limits import MIB
 from deemster.problems.importing import UNNAMED
-from deemster.web.forms import SHOWN, status_of
+from deemster.web.forms import SHOWN
 from deemster.web.page import Page, page_route
 from deemster.web.upload import read_upload
 
@@ -34,30 +36,35 @@ async def show_problems(page: Page) -> Response:
 async def problem_list(
     page: Page,
     imported: ImportedOut | None = None,
+    verification: VerificationOut | None = None,
     error: DeemsterError | None = None,
 ) -> Response:
     query = page.query(ProblemQuery)
     return page.render(
         "admin/problems.html",
-        status_of(error),
         found=await managed_problems(page.state, page.account, query),
         drafts=query.drafts,
         imported=imported,
-        error=str(error) if error is not None else None,
+        verification=verification,
+        error=error,
     )
 
 
 async def import_problem(page: Page) -> Response:
+    imported = verification = None
     try:
-        imported = await receive_package(page)
+        imported, is_verified = await receive_package(page)
+        if is_verified:
+            verification = await start_verification(page.request, page.account, imported.id)
     except SHOWN as refusal:
-        return await problem_list(page, error=refusal)
-    return await problem_list(page, imported)
+        return await problem_list(page, imported, error=refusal)
+    return await problem_list(page, imported, verification)
 
 
-async def receive_package(page: Page) -> ImportedOut:
+async def receive_package(page: Page) -> tuple[ImportedOut, bool]:
+    """Also returns whether its examples are to be judged."""
     most_bytes = page.state.settings.package_mb * MIB
-    async with page.state.dependencies.importer.upload_directory() as directory:
+    async with page.state.dependencies.importer.upload_directory(page.account.id) as directory:
         received = directory / "received"
         with received.open("xb") as stream:
             form = await read_upload(page, stream, most_bytes)
@@ -66,19 +73,31 @@ async def receive_package(page: Page) -> ImportedOut:
         given = form.fields.get("id", "").strip()
         archive = directory / archive_name(form.filename)
         received.rename(archive)
-        return await import_archive(
+        imported = await import_archive(
             page.request,
             page.account,
             archive,
             parse_problem_id(given) if given else None,
             publish=False if "draft" in form.fields else None,
         )
+        return imported, "verify" in form.fields
 
 
 def archive_name(filename: str) -> str:
     """The name of the file that was chosen, as far as it can be the id of a problem."""
     base = ENDINGS.sub("", re.split(r"[/\\]", filename)[-1].lower())
-    return NOT_IN_NAMES.sub("-", base).strip("-_") or UNNAMED
+    return NOT_IN_NAMES.sub("-", base)[:SLUG_LENGTH].strip("-_") or UNNAMED
+
+
+async def show_verification(page: Page) -> Response:
+    found = await read_verification(page.request, page.account, page.parameter("id"))
+    return page.render("admin/verification.html", verification=found)
+
+
+async def verify(page: Page) -> Response:
+    problem = page.parameter("id")
+    await start_verification(page.request, page.account, problem, again=True)
+    return page.redirect(f"{PROBLEMS}/{problem}/verification")
 
 
 async def publish(page: Page) -> Response:
@@ -100,5 +119,7 @@ ROUTES: Final = [
     page_route(PROBLEMS, import_problem, "POST", is_upload=True),
     page_route(PROBLEM + "/publish", publish, "POST"),
     page_route(PROBLEM + "/retire", retire, "POST"),
+    page_route(PROBLEM + "/verification", show_verification),
+    page_route(PROBLEM + "/verification", verify, "POST"),
     page_route(PROBLEM + "/package", download),
 ]

@@ -16,7 +16,7 @@ from deemster.api.rejudgings import (
 )
 from deemster.domain.errors import DeemsterError
 from deemster.domain.verdict import Verdict
-from deemster.web.forms import SHOWN, parse_fields, status_of
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import Page, page_route
 
 REJUDGINGS: Final = "/admin/rejudgings"
@@ -32,12 +32,11 @@ async def list_page(page: Page, error: DeemsterError | None = None) -> Response:
     query = PageQuery() if page.form else page.query(PageQuery)
     return page.render(
         "admin/rejudgings.html",
-        status_of(error),
         found=await list_rejudgings(page.state, query),
         form=page.form,
         verdicts=list(Verdict),
         languages=[each.id for each in page.state.dependencies.catalogue],
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 

@@ -1,6 +1,6 @@
 """`/admin/submissions`: search all submissions, and see what the jury sees (W3, O8)."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
@@ -9,10 +9,13 @@ from deemster.api.models.submissions import Status, SubmissionPage, SubmissionQu
 from deemster.api.rejudgings import rejudge_one
 from deemster.api.submissions import list_visible, read_source
 from deemster.domain.account import Role
-from deemster.domain.errors import DeemsterError, NotFound
 from deemster.domain.verdict import Verdict
-from deemster.web.forms import SHOWN, status_of
+from deemster.web.forms import SHOWN
 from deemster.web.page import Page, page_route
+from deemster.web.titles import titles_of
+
+if TYPE_CHECKING:
+    from deemster.domain.errors import DeemsterError
 
 SUBMISSIONS: Final = "/admin/submissions"
 SUBMISSION: Final = SUBMISSIONS + "/{id}"
@@ -25,17 +28,17 @@ async def search(page: Page) -> Response:
         query = page.query(SubmissionQuery)
         body = await list_visible(page.state, page.account, query)
         found = SubmissionPage.model_validate_json(body)
-    except (*SHOWN, NotFound) as refusal:
+    except SHOWN as refusal:
         error = refusal
     return page.render(
         "admin/submissions.html",
-        status_of(error),
         found=found,
+        titles=await titles_of(page, [each.problem_id for each in found.items]),
         given=page.request.query_params,
         verdicts=list(Verdict),
         statuses=list(Status),
         languages=[each.id for each in page.state.dependencies.catalogue],
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 
@@ -46,7 +49,8 @@ async def show_judgement(page: Page) -> Response:
     source = None
     if page.account.role is Role.ADMIN:
         source = await read_source(page.state, page.account, submission)
-    return page.render("admin/submission.html", found=found, source=source)
+    title = (await titles_of(page, [found.problem_id]))[found.problem_id]
+    return page.render("admin/submission.html", found=found, title=title, source=source)
 
 
 async def rejudge(page: Page) -> Response:

@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from deemster.api.models.user_import import ImportQuery
+from deemster.api.models.user_import import UserImportQuery
 from deemster.api.user_import.documents import CSV_TYPE, HTML_TYPE, to_csv, to_sheet
 from deemster.api.user_import.upload import (
     MAX_BYTES,
@@ -14,7 +14,7 @@ from deemster.api.user_import.upload import (
     prepare_list,
 )
 from deemster.domain.errors import DeemsterError, Refused
-from deemster.web.forms import SHOWN, parse_fields, status_of
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import Page, page_route
 from deemster.web.upload import read_upload
 
@@ -27,8 +27,7 @@ async def show_form(page: Page) -> Response:
 
 
 def form_page(page: Page, error: DeemsterError | None = None) -> Response:
-    text = str(error) if error is not None else None
-    return page.render("admin/user_import.html", status_of(error), error=text)
+    return page.render("admin/user_import.html", error=error)
 
 
 async def import_users(page: Page) -> Response:
@@ -39,7 +38,7 @@ async def import_users(page: Page) -> Response:
         if not form.size_bytes:
             raise Refused("Choose a CSV file with one account per line.")
         query = parse_fields(
-            ImportQuery,
+            UserImportQuery,
             credentials=form.fields.get("credentials", ""),
             link_days=form.fields.get("link_days", ""),
             renew="renew" in form.fields,

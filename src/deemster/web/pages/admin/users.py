@@ -5,6 +5,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from deemster.api.http.paging import PageQuery
+from deemster.api.log_in_links import judge_url
 from deemster.api.models.accounts import NewTokenOut, UserIn, UserPatch, UserQuery
 from deemster.api.tokens import give_token, list_tokens, revoke_token
 from deemster.api.user_import.log_ins import LINK_DAYS
@@ -12,14 +13,14 @@ from deemster.api.users import add_user, change_user, list_users, make_link, sho
 from deemster.domain.account import DEFAULT_SCOPES, Role, Scope
 from deemster.domain.errors import DeemsterError
 from deemster.domain.ids import AccountId
-from deemster.web.forms import SHOWN, parse_fields, status_of
+from deemster.store.log_in_links import link_url
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import Page, page_route
 from deemster.web.pages.profile import token_of_form
 
 USERS: Final = "/admin/users"
 USER: Final = USERS + "/{id}"
 TOKENS: Final = USER + "/tokens"
-LOG_IN_PATH: Final = "/log-in/"
 
 
 async def show_users(page: Page) -> Response:
@@ -30,12 +31,11 @@ async def user_list(page: Page, error: DeemsterError | None = None) -> Response:
     query = UserQuery() if page.form else page.query(UserQuery)
     return page.render(
         "admin/users.html",
-        status_of(error),
         found=await list_users(page.state, query),
         query=query,
         roles=list(Role),
         form=page.form,
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 
@@ -65,7 +65,6 @@ async def user_page(
     query = PageQuery() if page.form else page.query(PageQuery)
     return page.render(
         "admin/user.html",
-        status_of(error),
         user=user,
         found=await list_tokens(page.state, AccountId(user.id), query),
         created=created,
@@ -74,7 +73,7 @@ async def user_page(
         roles=list(Role),
         scopes=[each for each in Scope if each in DEFAULT_SCOPES[user.role]],
         form=page.form,
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 
@@ -118,8 +117,7 @@ async def create_link(page: Page) -> Response:
         code = await make_link(page.request, page.account, page.parameter("id"), days=LINK_DAYS)
     except SHOWN as refusal:
         return await user_page(page, error=refusal)
-    base = page.state.settings.public_url or str(page.request.base_url)
-    return await user_page(page, link=f"{base.rstrip('/')}{LOG_IN_PATH}{code}")
+    return await user_page(page, link=link_url(judge_url(page.request), code))
 
 
 async def create_token(page: Page) -> Response:

@@ -1,15 +1,17 @@
 """`/admin/webhooks`: deliveries with their attempts, and resend (H2, O8)."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starlette.responses import Response
 
 from deemster.api.models.webhooks import DeliveryPage, DeliveryQuery
 from deemster.api.webhooks import list_webhooks, resend_as_admin, show_webhook
-from deemster.domain.errors import DeemsterError, NotFound
 from deemster.store.webhooks import DeliveryState
-from deemster.web.forms import SHOWN, status_of
+from deemster.web.forms import SHOWN
 from deemster.web.page import Page, page_route
+
+if TYPE_CHECKING:
+    from deemster.domain.errors import DeemsterError
 
 WEBHOOKS: Final = "/admin/webhooks"
 WEBHOOK: Final = WEBHOOKS + "/{id}"
@@ -20,15 +22,14 @@ async def show_deliveries(page: Page) -> Response:
     found = DeliveryPage(items=[], next_cursor=None)
     try:
         found = await list_webhooks(page.state, page.account, page.query(DeliveryQuery))
-    except (*SHOWN, NotFound) as refusal:
+    except SHOWN as refusal:
         error = refusal
     return page.render(
         "admin/webhooks.html",
-        status_of(error),
         found=found,
         given=page.request.query_params,
         states=list(DeliveryState),
-        error=str(error) if error is not None else None,
+        error=error,
     )
 
 

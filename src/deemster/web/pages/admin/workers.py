@@ -1,18 +1,27 @@
 """`/admin/workers`: workers and judge hosts, with what they run now (Q14, M4)."""
 
 from typing import Final
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from deemster.api.judge_hosts import list_hosts
+from deemster.api import judge_hosts
+from deemster.api.models.judge_hosts import PauseIn
 from deemster.api.workers import drain_worker, list_workers, resume_worker, running_work
+from deemster.domain.errors import DeemsterError
+from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.page import Page, page_route
 
 WORKERS: Final = "/admin/workers"
+HOST: Final = "/admin/judge-hosts/{id}"
 
 
 async def show_workers(page: Page) -> Response:
-    hosts = await list_hosts(page.state)
+    return await worker_page(page)
+
+
+async def worker_page(page: Page, error: DeemsterError | None = None) -> Response:
+    hosts = await judge_hosts.list_hosts(page.state)
     of_hosts = {host.worker.id for host in hosts if host.worker is not None}
     workers = [each for each in await list_workers(page.state) if each.id not in of_hosts]
     return page.render(
@@ -20,6 +29,7 @@ async def show_workers(page: Page) -> Response:
         workers=workers,
         hosts=hosts,
         running=await running_work(page.state),
+        error=error,
     )
 
 
@@ -33,8 +43,45 @@ async def resume(page: Page) -> Response:
     return page.redirect(WORKERS)
 
 
+async def pause_host(page: Page) -> Response:
+    try:
+        asked = parse_fields(PauseIn, reason=page.form.get("reason", "").strip())
+        done = await judge_hosts.pause_host(
+            page.request, page.account, page.parameter("id"), asked
+        )
+    except SHOWN as refusal:
+        return await worker_page(page, refusal)
+    return host_changed(page, "paused", done.name)
+
+
+async def resume_host(page: Page) -> Response:
+    done = await judge_hosts.resume_host(page.request, page.account, page.parameter("id"))
+    return host_changed(page, "resumed", done.name)
+
+
+async def drain_host(page: Page) -> Response:
+    try:
+        done = await judge_hosts.drain_host(page.request, page.account, page.parameter("id"))
+    except SHOWN as refusal:
+        return await worker_page(page, refusal)
+    return host_changed(page, "drained", done.name)
+
+
+async def revoke_host(page: Page) -> Response:
+    done = await judge_hosts.revoke_host(page.request, page.account, page.parameter("id"))
+    return host_changed(page, "revoked", done.name)
+
+
+def host_changed(page: Page, done: str, name: str) -> Response:
+    return page.redirect(f"{WORKERS}?{urlencode({'done': done, 'host': name})}")
+
+
 ROUTES: Final = [
     page_route(WORKERS, show_workers),
     page_route(WORKERS + "/{id}/drain", drain, "POST"),
     page_route(WORKERS + "/{id}/resume", resume, "POST"),
+    page_route(HOST + "/pause", pause_host, "POST"),
+    page_route(HOST + "/resume", resume_host, "POST"),
+    page_route(HOST + "/drain", drain_host, "POST"),
+    page_route(HOST + "/revoke", revoke_host, "POST"),
 ]

@@ -61,4 +61,5 @@ int main(int argc, char *argv[])
         println(opt<double>("d"), opt<bool>("flag"), opt<bool>("other"), opt("s", "none"));
         println(opt<long long>("big"), opt<int>("k"), has_opt("k"), opts<int>("list"), opt(1));
     }
+    return 0;
 }

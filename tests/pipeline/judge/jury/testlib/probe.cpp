@@ -147,4 +147,5 @@ int main(int argc, char *argv[])
     InStream &in = role == "validator" || role == "input" ? inf : role == "answer" ? ans : ouf;
     for (const string &step : split(argv[2], ';'))
         perform(in, split(step, '~'));
+    return 0;
 }

@@ -26,4 +26,5 @@ int main(int argc, char *argv[])
     inf.readToken("[a-z]{1,5}|-", "name");
     inf.readEoln();
     inf.readEof();
+    return 0;
 }

@@ -1,4 +1,4 @@
-"""`/admin/audit` and `/admin/settings`: who did what, and how the judge is set up."""
+"""`/admin/audit` and `/admin/settings`: the audit log, and the settings of the judge."""
 
 from typing import Final
 

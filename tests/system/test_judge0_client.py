@@ -1,10 +1,13 @@
-"""The unmodified Python client of Judge0 runs programs on the compatible API."""
+"""F1: the unmodified Python client of Judge0, and the examples of its README."""
 
 import asyncio
 import base64
 import io
+import json
+import sys
 import zipfile
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,8 +15,8 @@ import judge0
 import pytest
 from judge0 import Client, Filesystem, LanguageAlias, Status, Submission, TestCase
 
-from tests.system.compat_service import serving
-from tests.system.conftest import OpenService
+from tests.system.compat_service import new_client, run_client
+from tests.system.conftest import RunningService
 from tests.waiting import PATIENCE_S, until
 
 GREET = "print(f'Hello, {input()}!')"
@@ -25,6 +28,29 @@ int main(int count, char **args) {
     printf("%d %s\\n", a + b + EXTRA, args[1]);
 }
 """
+SCRIPT = Path(__file__).parent / "judge0_readme_script.py"
+HELLO = "hello, world\n"
+EXAMPLES = {
+    "Option 2: Implicit Client Object": f"{HELLO}\n",
+    "hello, world": f"{HELLO}\n",
+    "Running C Programming Language": f"{HELLO}\n",
+    "Running Java Programming Language": f"{HELLO}\n",
+    "Reading From Standard Input": "8\nHello, Bob!\n\n",
+    "Asynchronous Execution": f"None\n{HELLO}\n",
+    "Filesystem": "hello from my_file.txt\nhello, world\n\n",
+    "Custom Judge0 Client": f"{HELLO}\n",
+}
+"""What each prints. Not here: examples that need a language model, or matplotlib."""
+TEST_CASES = "".join(
+    f"--- Test Case #{number} ---\nHello, {name}!\n\nAccepted\n"
+    for number, name in enumerate(("Bob", "Alice", "Charlie"), start=1)
+)
+OTHERS = (
+    "Judge0 Python SDK",
+    "Test Cases",
+    "Test Cases And Multiple Languages",
+    "Get Languages",
+)
 PROGRAMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "arguments and compiler options": (
         {
@@ -138,15 +164,40 @@ PROGRAMS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-async def test_the_client_of_judge0_runs_programs(open_service: OpenService) -> None:
-    async with (
-        serving(open_service, "judge0", executions_per_minute_user=10_000) as served,
-        httpx.AsyncClient(
-            base_url=served.url + "/judge0",
-            headers={"X-Auth-Token": served.token},
-            timeout=PATIENCE_S,
-        ) as client,
-    ):
+async def test_f1_the_readme_of_judge0_s_client_works(shared_service: RunningService) -> None:
+    served = await new_client(shared_service)
+    headers = json.dumps({"X-Auth-Token": served.token})
+    environment = {
+        "JUDGE0_CE_ENDPOINT": f"{served.url}/judge0/ce",
+        "JUDGE0_CE_AUTH_HEADERS": headers,
+        "JUDGE0_EXTRA_CE_ENDPOINT": f"{served.url}/judge0/extra",
+        "JUDGE0_EXTRA_CE_AUTH_HEADERS": headers,
+    }
+    own = f"{served.url_with_token}/judge0"
+    # In a process of its own, because the client reads its settings when it is imported.
+    printed = await run_client(sys.executable, SCRIPT, own, *EXAMPLES, *OTHERS, env=environment)
+    assert {title: printed[title] for title in EXAMPLES} == EXAMPLES
+    assert printed["Test Cases"] == TEST_CASES
+    both = "".join(f"--- Submission #{number} ---\n{TEST_CASES}" for number in (1, 2))
+    assert printed["Test Cases And Multiple Languages"] == both
+    assert "Language(id=71, name='Python (3." in printed["Get Languages"]
+    first = printed["Judge0 Python SDK"].splitlines()
+    assert (first[0], first[-2:]) == (
+        repr(HELLO),
+        ["'script.py'", repr(b"print('hello, world')")],
+    )
+    seconds, memory_kb = first[1:3]
+    assert 0 < float(seconds) < 5
+    assert int(memory_kb) > 0
+
+
+async def test_the_client_of_judge0_runs_programs(shared_service: RunningService) -> None:
+    served = await new_client(shared_service)
+    async with httpx.AsyncClient(
+        base_url=served.url + "/judge0",
+        headers={"X-Auth-Token": served.token},
+        timeout=PATIENCE_S,
+    ) as client:
 
         async def is_listed() -> bool:
             names = [each["name"] for each in (await client.get("/languages")).json()]

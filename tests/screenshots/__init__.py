@@ -1,0 +1,1 @@
+"""`./dev screenshots`: pictures of the pages, from a fresh service with sample data."""

@@ -1,0 +1,5 @@
+"""The toolchains of this machine, looked for once in each process of a run."""
+
+from deemster.programs.build.toolchain import Toolchains
+
+TOOLCHAINS = Toolchains()

@@ -1,0 +1,156 @@
+"""All pages are opened by all roles in a real browser; sources stay with their owners (A11)."""
+
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page
+
+from deemster.api.permissions import PAGE_PERMISSIONS, Permission
+from deemster.domain.account import Role
+from tests.api.browser import PASSWORD
+from tests.cli.up.service import Up
+from tests.waiting import PATIENCE_S, until
+from tests.web.live.conftest import PATIENCE_MS, Enter
+
+FILES = {"/static/{name}", "/admin/problems/{id}/package"}
+"""Browsers store these instead of showing them."""
+PATHS = sorted({path for method, path in PAGE_PERMISSIONS if method == "GET"} - FILES)
+SECRET = "only_the_owner_wrote_this"
+SOURCE = f"{SECRET} = 1\nprint({SECRET})"
+OWN = {"/problems/{id}", "/submissions/{id}", "/submissions/compare"}
+"""With the editor, which has what its owner wrote last."""
+JURY = {"/submissions/{id}", "/submissions/compare", "/admin/submissions/{id}"}
+
+LogIn = Callable[[str, Role], Awaitable[Page]]
+
+
+@pytest.fixture
+async def log_in(chromium: Browser, judge: Up) -> AsyncIterator[LogIn]:
+    contexts: list[BrowserContext] = []
+
+    async def enter(name: str, role: Role) -> Page:
+        # Scripts ask the API as the person who is logged in, so those of one role are enough.
+        context = await chromium.new_context(
+            base_url=judge.url, java_script_enabled=role is Role.USER
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = await context.new_page()
+        await page.goto("/login")
+        await page.fill("[name=name]", name)
+        await page.fill("[name=password]", PASSWORD)
+        await page.click("main button")
+        await page.wait_for_url("**/problems")
+        return page
+
+    yield enter
+    for each in contexts:
+        await each.close()
+
+
+class Api:
+    """The API as the admin whose token the first start wrote."""
+
+    def __init__(self, judge: Up) -> None:
+        token = (judge.data / "admin.token").read_text().strip()
+        self._headers = {"Authorization": f"Bearer {token}"}
+        self._url = judge.url
+
+    async def ask(self, method: str, path: str, body: object = None) -> Any:
+        async with httpx.AsyncClient(
+            base_url=self._url, headers=self._headers, timeout=PATIENCE_S
+        ) as client:
+            answer = await client.request(method, path, json=body)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+
+async def test_a11_in_a_walk_of_all_pages_nobody_sees_the_source_of_another(
+    enter: Enter, log_in: LogIn, chromium: Browser, judge: Up
+) -> None:
+    """O6: each page opens for exactly the roles of the permissions table."""
+    api = Api(judge)
+    owner = await enter("emmy", "/problems/prob_aplusb")
+    addresses = await addresses_of(owner, api, judge)
+    assert set(addresses) == set(PATHS), "a new page needs an address"
+    walkers: dict[str, Page] = {"owner": owner}
+    for role in Role:
+        name = f"walking-{role}"
+        await api.ask(
+            "POST", "/v1/admin/users", {"name": name, "role": role, "password": PASSWORD}
+        )
+        walkers[role] = await log_in(name, role)
+    seen = {who: await walk(page, addresses, who) for who, page in walkers.items()}
+    expected: dict[str, set[str]] = {role: set() for role in Role}
+    assert seen == expected | {"owner": OWN, Role.ADMIN: JURY}
+
+    context = await chromium.new_context(base_url=judge.url, java_script_enabled=False)
+    page = await context.new_page()
+    for path, address in addresses.items():
+        await page.goto(address)
+        needs_log_in = isinstance(PAGE_PERMISSIONS["GET", path], Permission)
+        assert ("/login" in page.url) == needs_log_in or path == "/login", path
+        assert SECRET not in await page.content(), path
+    await context.close()
+
+
+async def walk(page: Page, addresses: dict[str, str], who: str) -> set[str]:
+    """Returns the pages with the secret word of the owner's programs."""
+    role = Role.USER if who == "owner" else Role(who)
+    found = set()
+    for path, address in addresses.items():
+        answer = await page.goto(address)
+        assert answer is not None
+        need = PAGE_PERMISSIONS["GET", path]
+        is_allowed = not isinstance(need, Permission) or role.includes(need.role)
+        assert (answer.status == 403) != is_allowed, (who, path, answer.status)
+        assert answer.status < 500, (who, path)
+        if SECRET in await page.content():
+            found.add(path)
+    return found
+
+
+async def addresses_of(owner: Page, api: Api, judge: Up) -> dict[str, str]:
+    """An address that exists for each page; those of one thing belong to the owner."""
+    token = await owner.get_attribute("body", "data-csrf")
+    headers = {"X-CSRF-Token": token or ""}
+    body = {"problem_id": "prob_aplusb", "language": "python3", "source_code": SOURCE}
+    hook = {"webhook_url": f"{judge.url}/healthz"}
+    made = []
+    for more in ("", "\n# again"):
+        data = {**body, **hook, "source_code": SOURCE + more}
+        sent = await owner.request.post("/v1/submissions", data=data, headers=headers)
+        assert sent.ok, await sent.text()
+        made.append((await sent.json())["id"])
+    session = {"problem_id": "prob_aplusb", "language": "python3", "template_code": SOURCE}
+    saved = await owner.request.post("/v1/code-sessions", data=session, headers=headers)
+    assert saved.ok, await saved.text()
+    for each in made:
+        await api.ask("GET", f"/v1/submissions/{each}?wait=30")
+    account = (await api.ask("GET", f"/v1/submissions/{made[0]}"))["user_id"]
+
+    async def delivery() -> Any:
+        found = await api.ask("GET", f"/v1/submissions/{made[0]}/webhooks")
+        return found["items"][0]["id"] if found["items"] else None
+
+    rejudging = await api.ask("POST", "/v1/admin/rejudgings", {"user": "emmy"})
+    link = re.search(r"/log-in/\S+", judge.command("user", "link", "emmy").stdout)
+    assert link
+    filled = {
+        "/log-in/{code}": link[0],
+        "/problems/{id}": "/problems/prob_aplusb",
+        "/submissions/{id}": f"/submissions/{made[0]}",
+        "/submissions/compare": f"/submissions/compare?old={made[0]}&new={made[1]}",
+        "/verdicts/{slug}": "/verdicts/accepted",
+        "/admin/dead-letters/{number}": "/admin/dead-letters/1",
+        "/admin/problems/{id}/verification": "/admin/problems/prob_aplusb/verification",
+        "/admin/queues/{name}": "/admin/queues/default",
+        "/admin/rejudgings/{id}": f"/admin/rejudgings/{rejudging['id']}",
+        "/admin/submissions/{id}": f"/admin/submissions/{made[0]}",
+        "/admin/users/{id}": f"/admin/users/{account}",
+        "/admin/webhooks/{id}": f"/admin/webhooks/{await until(delivery)}",
+    }
+    return {path: filled.get(path, path) for path in PATHS}
