@@ -129,18 +129,22 @@ async def busy_terminals(
             for token in tokens
         ]
         async with asyncio.TaskGroup() as group:
-            typing = [group.create_task(each.keep_typing()) for each in terminals]
+            for each in terminals:
+                group.create_task(each.keep_typing())
             for each in terminals:
                 await each.is_busy.wait()
             yield terminals
-            for task in typing:
-                task.cancel()
+            for each in terminals:
+                each.has_enough.set()
 
 
 @dataclass(frozen=True, slots=True)
 class BusyTerminal:
     socket: ClientConnection
     is_busy: asyncio.Event = field(default_factory=asyncio.Event)
+    """The program has answered its first line."""
+    has_enough: asyncio.Event = field(default_factory=asyncio.Event)
+    """The line that is typed next, or waits for its answer, is the last one."""
     answers_ms: list[float] = field(default_factory=list)
     """From sending each line until its answer."""
 
@@ -161,6 +165,7 @@ class BusyTerminal:
                 await api.request("DELETE", path)
 
     async def keep_typing(self) -> None:
+        """Types lines until enough; the last answer counts, too, however late it comes."""
         text, number = "", 0
         while True:
             number += 1
@@ -170,6 +175,8 @@ class BusyTerminal:
                 while f"answer {number}\r\n" not in text:
                     text += output_of(json.loads(await self.socket.recv()))
             self.answers_ms.append((time.perf_counter() - began) * 1000)
+            if self.has_enough.is_set():
+                return
             self.is_busy.set()
             text = ""
             await asyncio.sleep(TYPE_EVERY_S)
