@@ -3,11 +3,13 @@
 import gc
 import os
 import signal
+import tempfile
 import uuid
 import zlib
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import AbstractContextManager
 from functools import partial
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -16,6 +18,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from deemster.programs.tokenizer import Tokenizer
+from deemster.sandbox.root import OWN
 from deemster.store.pool import Pool
 from deemster.telemetry import SHARED
 from tests.services.databases import Databases, cloned
@@ -183,3 +186,15 @@ def queue_url(request: pytest.FixtureRequest) -> str:
         "database_url" if request.param == "postgres" else "redis_url"
     )
     return url
+
+
+@pytest.fixture
+def shown_directory(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A directory that boxes can show: they have a /tmp, a /work and others of their own."""
+    assert request.config.cache is not None
+    place = request.config.cache.mkdir("shown")
+    if place.parts[1] in OWN:
+        place = Path.home() / ".cache"
+        place.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place, prefix="deemster-test-") as directory:
+        yield Path(directory)

@@ -4,8 +4,6 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from deemster.domain.analysis import AnalyzerId, Category, ToolStatus
 from deemster.pipeline.analyze.installed import InstalledAnalyzer
 from deemster.pipeline.analyze.sarif import sarif_log, to_json
@@ -165,11 +163,10 @@ async def test_a_directory_that_cannot_be_written_only_costs_time(
 
 
 async def test_a_tool_that_changed_after_the_start_is_not_used(
-    open_analyzers: Open, request: pytest.FixtureRequest
+    open_analyzers: Open, shown_directory: Path
 ) -> None:
     """J6: the version in a result is that of the tool that made it."""
-    assert request.config.cache is not None
-    script = request.config.cache.mkdir("analyzer") / "tool"  # a box has another /tmp
+    script = shown_directory / "tool"
     script.write_text("#!/bin/sh\necho ruff 1.0\n")
     script.chmod(0o755)
     async with open_analyzers(replace(RUFF, tools={"ruff": (str(script),)})) as opened:

@@ -1,8 +1,7 @@
 """Tests for build/toolchain.py: finding compilers and their versions."""
 
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,19 +19,11 @@ from deemster.programs.build.toolchain import (
     discover,
     newest_first,
 )
-from deemster.sandbox.root import OWN
 
 
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A directory that no box replaces by its own, as it does with /tmp and /work."""
-    assert request.config.cache is not None
-    place = request.config.cache.mkdir("tools")
-    if place.parts[1] in OWN:
-        place = Path.home() / ".cache"
-        place.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=place, prefix="deemster-tools-") as directory:
-        yield Path(directory)
+def tmp_path(shown_directory: Path) -> Path:
+    return shown_directory
 
 
 def language_with(tools: Mapping[str, tuple[str, ...]]) -> Language:
