@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from deemster.domain.ids import ExecutionId
+from deemster.domain.limits import COMPILE_S
 from deemster.store.migrations import migrate
 from tests.services.ports import reserved_port
 from tests.services.postgres import OwnPostgres
@@ -67,6 +68,8 @@ EXECUTIONS: list[tuple[dict[str, Any], tuple[str, str]]] = [
 ]
 PATIENT = {"wall_time_ms": PATIENCE_S * 1000}
 """A busy machine must not end a program."""
+LONGEST_LOCK_S = COMPILE_S + PATIENCE_S + 5
+"""Of a patient execution (Q5): compiling, running, and a little more."""
 ATTEMPTS = 100
 """A submission may meet more disasters here than in years elsewhere."""
 
@@ -109,7 +112,7 @@ async def kill_test(
         if hurry:
             await service.let_locks_run_out()
         await until_all_ended(service, flow.ledger)
-        await until_at_rest(service)
+        await until_at_rest(service, longest_lock_s=0 if hurry else LONGEST_LOCK_S)
         typed = [typist.execution for typist in flow.typists]
         await assert_exactly_once(
             service, flow.ledger, [*flow.executions, *typed], analyzed=True

@@ -40,8 +40,12 @@ async def until_all_ended(service: Service, ledger: Mapping[SubmissionId, Progra
         ) from None
 
 
-async def until_at_rest(service: Service) -> None:
-    """No lease, nothing to send, no job."""
+async def until_at_rest(service: Service, *, longest_lock_s: float = 0.0) -> None:
+    """No lease, nothing to send, no job.
+
+    The job of a killed worker stays in the queue until its lock runs out, also if another job
+    has ended the same work long ago.
+    """
 
     async def look() -> bool:
         leases = await service.value("SELECT count(*) FROM lease")
@@ -49,7 +53,7 @@ async def until_at_rest(service: Service) -> None:
         return leases == 0 and unsent == 0 and await service.jobs() == 0
 
     try:
-        await until(look)
+        await until(look, patience_s=PATIENCE_S + longest_lock_s)
     except AssertionError as late:
         leases = [dict(row) for row in await service.fetch("SELECT * FROM lease")]
         unsent = [
