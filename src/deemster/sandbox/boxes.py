@@ -20,7 +20,16 @@ from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.root import system_view
 from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
-from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot, SlotRequest
+from deemster.sandbox.slot import (
+    Collect,
+    DirectoryId,
+    Mounts,
+    RunIO,
+    Slot,
+    SlotRequest,
+    SlotResult,
+    SlotRun,
+)
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink, Source
 from deemster.sandbox.terminal import (
@@ -94,6 +103,10 @@ class Boxes:
         self._pool.runner.move(cpus)
 
     @property
+    def has_free_box(self) -> bool:
+        return self._pool.has_free_slot
+
+    @property
     def slot_count(self) -> int:
         return self._pool.config.slots
 
@@ -120,6 +133,25 @@ class Boxes:
             return await self._run_in(
                 slot, command, RunIO(stdin, stdout, stderr, stage, collect)
             )
+        finally:
+            self._pool.release(slot)
+
+    @asynccontextmanager
+    async def prepare_run(
+        self, command: Command, *, stdin: Source, stdout: Sink, stderr: Sink
+    ) -> AsyncIterator["PreparedRun"]:
+        """Makes a run ready in a free box, without starting it.
+
+        Everything else is as in `run`. Leaving the block ends the program if it still runs.
+        """
+        [slot] = await self._acquire(command)
+        try:
+            io = RunIO(stdin, stdout, stderr)
+            with ExitStack() as closing:
+                request, mounts = await self._prepare(slot, command, io, closing)
+                slot.mounts = None  # not known until the slot has reported
+                in_slot = closing.enter_context(SlotRun(slot, request, io))
+                yield PreparedRun(slot, command, io, mounts, in_slot)
         finally:
             self._pool.release(slot)
 
@@ -243,18 +275,7 @@ class Boxes:
             request, mounts = await self._prepare(slot, command, io, closing)
             slot.mounts = None  # not known until the slot has reported
             result = await slot.run(request, io)
-        if is_fault_of_program(result.raw, command):
-            return report_failed_start(result, io)
-        if result.raw.end is wire.End.FAULT:
-            if result.raw.step == "init-died":
-                slot.close()  # the runner replaces this slot anyway
-            raise SandboxFault(
-                f"The sandbox could not run {command.argv[0]}: step {result.raw.step} failed "
-                f"({os.strerror(result.raw.error)}).",
-                step=result.raw.step,
-            )
-        slot.mounts = mounts
-        return make_report(result.raw, command.limits, result.stdout, result.stderr)
+        return conclude_run(slot, command, io, mounts, result)
 
     async def _prepare(
         self, slot: Slot, command: Command, io: RunIO, closing: ExitStack
@@ -325,6 +346,48 @@ class Boxes:
         if index is None:
             raise Refused(f"There is no sandbox profile {profile!r}.")
         return index
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedRun:
+    """A run that only has to be started."""
+
+    slot: Slot
+    command: Command
+    io: RunIO
+    mounts: Mounts
+    """Those of the slot after the run."""
+    in_slot: SlotRun
+
+    def start(self) -> None:
+        self.in_slot.start()
+
+    def start_when_ended(self, earlier: "PreparedRun") -> None:
+        """Starts the run as soon as an earlier one, which was started, has ended."""
+        self.in_slot.start_when_ended(earlier.in_slot)
+
+    async def report(self) -> Report:
+        """Waits until the program has ended."""
+        result = await self.in_slot.result()
+        return conclude_run(self.slot, self.command, self.io, self.mounts, result)
+
+
+def conclude_run(
+    slot: Slot, command: Command, io: RunIO, mounts: Mounts, result: SlotResult
+) -> Report:
+    """Raises SandboxFault if the sandbox failed; otherwise the slot has these mounts now."""
+    if is_fault_of_program(result.raw, command):
+        return report_failed_start(result, io)
+    if result.raw.end is wire.End.FAULT:
+        if result.raw.step == "init-died":
+            slot.close()  # the runner replaces this slot anyway
+        raise SandboxFault(
+            f"The sandbox could not run {command.argv[0]}: step {result.raw.step} failed "
+            f"({os.strerror(result.raw.error)}).",
+            step=result.raw.step,
+        )
+    slot.mounts = mounts
+    return make_report(result.raw, command.limits, result.stdout, result.stderr)
 
 
 def pair_member(slot: Slot, run: asyncio.Task[Report]) -> PairMember:

@@ -67,6 +67,11 @@ class Lanes:
         """Waits for a free lane."""
         return self._acquire(1)
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether somebody waits for a lane."""
+        return self._queue.has_waiters
+
     def exclusive(self) -> AbstractAsyncContextManager[Boxes]:
         """Waits for a lane and keeps all others idle, for a measurement without neighbours."""
         return self._acquire(self.count)

@@ -47,6 +47,14 @@ class FairQueue(Generic[T]):
             self._serve_waiters()
             raise
 
+    @property
+    def has_waiters(self) -> bool:
+        return bool(self._waiters)
+
+    @property
+    def has_free(self) -> bool:
+        return bool(self._free)
+
     def release(self, item: T) -> None:
         """Makes an item available: a new one, or one that was acquired before."""
         self._free.append(item)
@@ -154,6 +162,10 @@ class Pool:
     def _offer(self, slot: Slot) -> None:
         if not slot.acquired and not slot.closed and not slot.finishing:
             self._queue.release(slot)
+
+    @property
+    def has_free_slot(self) -> bool:
+        return self._queue.has_free
 
     async def provide(self, views: Iterable[View]) -> None:
         """Has all slots made again if they lack one of these views.

@@ -8,6 +8,8 @@ import termios
 from array import array
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
 
 from deemster.sandbox import wire
 from deemster.sandbox.live_streams import LiveInput, LiveOutput
@@ -38,8 +40,6 @@ DirectoryId = tuple[int, int]
 
 Collect = Callable[[int], object]
 """Reads files from the scratch directory, given as a descriptor, before it is wiped."""
-
-Outputs = tuple[DirectStream | LiveOutput | OutputPipe, ...]
 
 RawAndScratch = tuple[wire.RawReport, int]
 """A report, and a descriptor of the scratch directory that came with it, or -1."""
@@ -111,46 +111,26 @@ class Slot:
         self.acquired = False
         self._on_free = on_free
         self._on_close = on_close
-        self._loop = asyncio.get_running_loop()
+        self.loop = asyncio.get_running_loop()
         self._report: asyncio.Future[RawAndScratch] | None = None
         self._stageable: asyncio.Future[None] | None = None
         """Done when a run's scratch can be filled; only while the run waits for that."""
-        self._timer: asyncio.TimerHandle | None = None
         self._abandoned = False
         self._collecting = False
         self._collecting_abandoned = False
         self.stuck = False
         """It sent no report in time, so closing its channel may not end it."""
-        self._loop.add_reader(channel, self.receive)
+        self.loop.add_reader(channel, self.receive)
 
     async def run(self, request: SlotRequest, io: RunIO) -> SlotResult:
         """Runs one program to its end; a cancelled caller returns at once and ends it."""
-        streams: list[Stream] = []
-        try:
-            streams.append(stdin := open_input(io.stdin))
-            streams.append(out := open_output(io.stdout, request.output_bytes, self.cancel))
-            streams.append(err := open_output(io.stderr, request.output_bytes, self.cancel))
+        with SlotRun(self, request, io) as run:
             if io.before_start is not None and io.stage is None:
                 await io.before_start()
-            fds = [stdin.child_fd, out.child_fd, err.child_fd, *request.mounts]
-            report, staging = self._send_request(request.packet, fds, staged=bool(io.stage))
-            for stream in streams:
-                stream.start(self._loop)
-            if io.stage is not None and staging is not None:
-                await self._stage_and_start(io, io.stage, staging, report)
-            if io.on_start is not None:
-                io.on_start()
-            outputs = (out, err)
-            raw, scratch = await self._await_report(report, request.wall_s + GRACE_S, outputs)
-            if scratch >= 0:
-                failed = raw.end is wire.End.FAULT
-                await self._collect(None if failed else io.collect, scratch)
-            return SlotResult(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
-        finally:
-            for stream in streams:
-                stream.close()
+            run.start()
+            return await run.result()
 
-    def _send_request(
+    def send_request(
         self, packet: bytes, fds: list[int], *, staged: bool
     ) -> tuple[asyncio.Future[RawAndScratch], socket.socket | None]:
         """Returns the future report and, if files are to be staged, the socket for that."""
@@ -165,7 +145,7 @@ class Slot:
                 raise
 
     def _send_run(self, packet: bytes, fds: list[int]) -> asyncio.Future[RawAndScratch]:
-        report = self._report = self._loop.create_future()
+        report = self._report = self.loop.create_future()
         try:
             socket.send_fds(self.channel, [packet], fds)
         except OSError as error:
@@ -176,7 +156,7 @@ class Slot:
 
     # -- before the program starts --
 
-    async def _stage_and_start(
+    async def stage_and_start(
         self,
         io: RunIO,
         stage: Stage,
@@ -195,7 +175,7 @@ class Slot:
         except BaseException:
             channel.close()
             raise
-        staging = self._loop.run_in_executor(None, stage, Scratch(channel))
+        staging = self.loop.run_in_executor(None, stage, Scratch(channel))
         staging.add_done_callback(lambda _: channel.close())
         try:
             await asyncio.shield(staging)
@@ -210,18 +190,18 @@ class Slot:
             try:
                 await io.before_start()
             except BaseException:
-                self._abandon(report)
+                self.abandon(report)
                 raise
         self._send(wire.Instruction.START)
 
     async def _can_stage(self, report: asyncio.Future[RawAndScratch]) -> bool:
         """Waits until the scratch can be filled; False: a report came instead."""
-        received = self._stageable = self._loop.create_future()
+        received = self._stageable = self.loop.create_future()
         try:
             first = asyncio.FIRST_COMPLETED
             await asyncio.wait([received, report], timeout=GRACE_S, return_when=first)
         except asyncio.CancelledError:
-            self._abandon(report)
+            self.abandon(report)
             raise
         finally:
             self._stageable = None
@@ -236,34 +216,11 @@ class Slot:
 
     # -- after the program has ended --
 
-    async def _await_report(
-        self, report: asyncio.Future[RawAndScratch], timeout_s: float, outputs: Outputs
-    ) -> RawAndScratch:
-        self._timer = self._loop.call_later(
-            READ_AFTER_S, self._follow, report, timeout_s, outputs
-        )
-        try:
-            return await report
-        except asyncio.CancelledError:
-            self._abandon(report)
-            raise
-        finally:
-            self._timer.cancel()
-
-    def _follow(
-        self, report: asyncio.Future[RawAndScratch], timeout_s: float, outputs: Outputs
-    ) -> None:
-        """Called if the run is not a short one."""
-        self._timer = self._loop.call_later(timeout_s, self._expire, report)
-        for output in outputs:
-            if isinstance(output, OutputPipe):
-                output.follow(self._loop)
-
-    def _expire(self, report: asyncio.Future[RawAndScratch]) -> None:
+    def expire(self, report: asyncio.Future[RawAndScratch]) -> None:
         if not report.done():
             report.set_exception(self._give_up())
 
-    def _abandon(self, report: asyncio.Future[RawAndScratch]) -> None:
+    def abandon(self, report: asyncio.Future[RawAndScratch]) -> None:
         if self._report is not report:  # it arrived together with the cancellation
             self._discard_report(report)
         else:
@@ -281,13 +238,13 @@ class Slot:
         self.close()
         return SandboxFault("The sandbox did not answer in time; try again.")
 
-    async def _collect(self, collect: Collect | None, scratch: int) -> None:
+    async def collect(self, collect: Collect | None, scratch: int) -> None:
         """Runs the collector in a thread, which goes on if the caller is cancelled."""
         if collect is None:
             self._release_scratch(scratch)
             return
         self._collecting = True
-        collecting = self._loop.run_in_executor(None, collect, scratch)
+        collecting = self.loop.run_in_executor(None, collect, scratch)
         collecting.add_done_callback(lambda _: self._end_collecting(scratch))
         try:
             await asyncio.shield(collecting)
@@ -372,7 +329,7 @@ class Slot:
         """Closes the channel, which ends the run; the runner then makes a new slot."""
         if self.closed:
             return
-        self._loop.remove_reader(self.channel)
+        self.loop.remove_reader(self.channel)
         self.channel.close()
         report, self._report = self._report, None
         if report is not None and not report.done() and not self._abandoned:
@@ -384,6 +341,122 @@ class Slot:
     @property
     def closed(self) -> bool:
         return self.channel.fileno() < 0
+
+
+class SlotRun:
+    """One run in a slot: its streams are open, and it can be started at any time.
+
+    Leaving the block closes the streams and ends a program that still runs.
+    """
+
+    def __init__(self, slot: Slot, request: SlotRequest, io: RunIO) -> None:
+        self._slot = slot
+        self._request = request
+        self._io = io
+        self.sent: asyncio.Future[RawAndScratch] | None = None
+        """Its report, once the request was sent."""
+        self._staging: socket.socket | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_over = False
+        """It has ended, or somebody else ends it."""
+        self._streams: list[Stream] = []
+        size = request.output_bytes
+        try:
+            self._streams.append(stdin := open_input(io.stdin))
+            self._streams.append(out := open_output(io.stdout, size, slot.cancel))
+            self._streams.append(err := open_output(io.stderr, size, slot.cancel))
+        except BaseException:
+            self.close()
+            raise
+        self._stdin, self._out, self._err = stdin, out, err
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Sends the request, for which the slot must be free."""
+        slot, request, io = self._slot, self._request, self._io
+        fds = [self._stdin.child_fd, self._out.child_fd, self._err.child_fd, *request.mounts]
+        report, self._staging = slot.send_request(
+            request.packet, fds, staged=io.stage is not None
+        )
+        self.sent = report
+        for stream in self._streams:
+            stream.start(slot.loop)
+        if io.stage is None:
+            self._expect_report(report)
+
+    def start_when_ended(self, earlier: "SlotRun") -> None:
+        """Starts this run as soon as the report of another one has come, if it comes.
+
+        The run has started before anybody who waits for the other one's result goes on.
+        """
+        assert earlier.sent is not None, "it was started"
+        if earlier.sent.done():
+            self._start_after(earlier.sent)
+        else:
+            earlier.sent.add_done_callback(self._start_after)
+
+    def _start_after(self, report: asyncio.Future[RawAndScratch]) -> None:
+        if self._is_over or report.cancelled() or report.exception() is not None:
+            return
+        try:
+            self.start()
+        except SandboxFault as fault:
+            self.sent = self._slot.loop.create_future()
+            self.sent.set_exception(fault)
+            self.sent.exception()  # marks it as retrieved: nobody may ask for the result
+
+    async def result(self) -> SlotResult:
+        """Waits until the program has ended, after the run was started."""
+        report, io, slot = self.sent, self._io, self._slot
+        assert report is not None, "it was started"
+        if io.stage is not None and self._staging is not None:
+            self._is_over = True  # if this fails, it also ends the run
+            await slot.stage_and_start(io, io.stage, self._staging, report)
+            self._is_over = False
+            self._expect_report(report)
+        if io.on_start is not None:
+            io.on_start()
+        raw, scratch = await report
+        self._is_over = True
+        self._stop_timer()
+        if scratch >= 0:
+            failed = raw.end is wire.End.FAULT
+            await slot.collect(None if failed else io.collect, scratch)
+        out, err = self._out, self._err
+        return SlotResult(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
+
+    def _expect_report(self, report: asyncio.Future[RawAndScratch]) -> None:
+        self._timer = self._slot.loop.call_later(READ_AFTER_S, self._follow, report)
+
+    def _follow(self, report: asyncio.Future[RawAndScratch]) -> None:
+        """Called if the run is not a short one."""
+        loop, timeout_s = self._slot.loop, self._request.wall_s + GRACE_S
+        self._timer = loop.call_later(timeout_s, self._slot.expire, report)
+        for output in (self._out, self._err):
+            if isinstance(output, OutputPipe):
+                output.follow(loop)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def close(self) -> None:
+        self._stop_timer()
+        if self.sent is not None and not self._is_over:
+            self._slot.abandon(self.sent)
+        self._is_over = True
+        for stream in self._streams:
+            stream.close()
 
 
 ONE_DESCRIPTOR = socket.CMSG_LEN(array("i").itemsize)

@@ -31,7 +31,7 @@ from deemster.programs.execute import command_for, detect_memory_limit
 from deemster.programs.output import FileOutput, Head, Spool, Tail, head_of_file
 from deemster.programs.scratch import StagedFiles
 from deemster.programs.workspace import workspace
-from deemster.sandbox.boxes import Boxes
+from deemster.sandbox.boxes import Boxes, PreparedRun
 from deemster.sandbox.command import Command
 from deemster.sandbox.pair import RecordSide
 from deemster.sandbox.streams import SealedInput
@@ -113,6 +113,10 @@ class CaseJudge:
     """The commands of the cases so far: most cases have the same."""
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
+        if self.can_prepare(case):
+            async with self.prepare(boxes, case) as prepared:
+                prepared.run.start()
+                return await prepared.outcome()
         checker = case.checker or self.problem.checker
         if self.problem.interactor is None and isinstance(checker, Comparison):
             return await self._compare(boxes, case, checker)
@@ -122,20 +126,37 @@ class CaseJudge:
 
     # ---- comparison ----
 
+    def can_prepare(self, case: Case) -> bool:
+        """Whether the program gets no files, and nothing but its stdout is compared."""
+        checker = case.checker or self.problem.checker
+        has_files = case.files or self.data_files
+        named = self.problem.input_file or self.problem.output_file
+        compared = self.problem.interactor is None and isinstance(checker, Comparison)
+        return compared and not has_files and not named
+
+    @asynccontextmanager
+    async def prepare(self, boxes: Boxes, case: Case) -> AsyncIterator["PreparedCase"]:
+        """Makes such a case ready in a free box, so that it only has to be started."""
+        comparison = case.checker or self.problem.checker
+        assert isinstance(comparison, Comparison)
+        with self._open_comparer(comparison, case) as comparer:
+            stdout, stderr = Head(comparer.feed), Tail()
+            async with (
+                opened_input(self._input_of(case)) as stdin,
+                boxes.prepare_run(
+                    self._command(case), stdin=stdin, stdout=stdout, stderr=stderr
+                ) as run,
+            ):
+                yield PreparedCase(self, case, run, comparer, stdout, stderr)
+
     async def _compare(self, boxes: Boxes, case: Case, comparison: Comparison) -> CaseOutcome:
         """Compares while the program writes, so that no output is kept."""
         with self._open_comparer(comparison, case) as comparer:
             result = await self._run(boxes, case, None, Head(comparer.feed))
-            if comparer.unread_bytes > LONG_READ_BYTES:
-                difference = await asyncio.to_thread(comparer.finish)
-            else:
-                difference = comparer.finish()
+            compared = await finish_comparison(comparer)
         if result.checked is None:
-            checked = CheckResult(Verdict.ACCEPTED)
-            if difference is not None:
-                checked = CheckResult(Verdict.WRONG_ANSWER, jury_message=str(difference))
-            result = RunResult(result.report, result.stderr, result.output, checked)
-        return self._conclude(case, result)
+            result = RunResult(result.report, result.stderr, result.output, compared)
+        return self.conclude(case, result)
 
     def _open_comparer(self, comparison: Comparison, case: Case) -> Comparer | ShortComparer:
         content = self.files.short(case.answer) if case.answer else b""
@@ -150,7 +171,7 @@ class CaseJudge:
         outcome = None
         for _ in range(passes):
             result = await self._run_pass(boxes, run)
-            outcome = merge_passes(outcome, self._conclude(run.case, result))
+            outcome = merge_passes(outcome, self.conclude(run.case, result))
             next_input = result.checked.next_input if result.checked and passes > 1 else None
             if next_input is None or outcome.verdict is not Verdict.ACCEPTED:
                 return outcome
@@ -346,7 +367,7 @@ class CaseJudge:
 
     # ---- the verdict ----
 
-    def _conclude(self, case: Case, result: RunResult) -> CaseOutcome:
+    def conclude(self, case: Case, result: RunResult) -> CaseOutcome:
         verdict = self._verdict(case, result)
         checked = result.checked or CheckResult(verdict)
         from_check = verdict is checked.verdict
@@ -380,6 +401,35 @@ class CaseJudge:
         if interacted or report.status is RunStatus.OK:
             return result.checked.verdict if result.checked else Verdict.JUDGE_ERROR
         return VERDICT_OF_STATUS[report.status]
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedCase:
+    judge: CaseJudge
+    case: Case
+    run: PreparedRun
+    comparer: Comparer | ShortComparer
+    stdout: Head
+    stderr: Tail
+
+    async def outcome(self) -> CaseOutcome:
+        """Waits until the program has ended, after its run was started."""
+        report = await self.run.report()
+        step = self.judge.artifact.toolchain.language.run
+        report = detect_memory_limit(step, report, self.stderr.kept)
+        compared = await finish_comparison(self.comparer)
+        result = RunResult(report, self.stderr.text, self.stdout.text, compared)
+        return self.judge.conclude(self.case, result)
+
+
+async def finish_comparison(comparer: Comparer | ShortComparer) -> CheckResult:
+    if comparer.unread_bytes > LONG_READ_BYTES:
+        difference = await asyncio.to_thread(comparer.finish)
+    else:
+        difference = comparer.finish()
+    if difference is None:
+        return CheckResult(Verdict.ACCEPTED)
+    return CheckResult(Verdict.WRONG_ANSWER, jury_message=str(difference))
 
 
 def answer_of(root: Path, case: Case) -> Path:

@@ -1,6 +1,7 @@
 """Judges one submission: runs its cases, grades them and produces the judgement."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
 from deemster.pipeline.judge.case_judge import CaseJudge, CaseOutcome
+from deemster.pipeline.judge.case_sequence import CaseSequence
 from deemster.pipeline.judge.group_grader import CaseScheduler, GroupGrader
 from deemster.pipeline.judge.jury.checker import CheckResult, judge_error
 from deemster.pipeline.judge.jury.graders import run_grader, run_static_validator
@@ -54,7 +56,7 @@ class SubmissionJudge:
         judged: dict[str, JuryCase] = {}
 
         async def judge_one(case: Case) -> CaseOutcome:
-            outcome, runs = await self._measure(judge, case)
+            outcome, runs = await self._measure(judge, case, sequence)
             outcomes[case.name] = outcome, runs
             return outcome
 
@@ -65,20 +67,31 @@ class SubmissionJudge:
 
         cases = list(self.problem.tests.cases())
         numbers = {case.name: number for number, case in enumerate(cases, start=1)}
-        async with CaseScheduler.open(cases, judge_one, self.width) as scheduler:
+        sequence = None
+        if self.width == 1 and isinstance(judge, CaseJudge):
+            sequence = CaseSequence(self.lanes, judge, cases)
+        async with (
+            nullcontext() if sequence is None else aclosing(sequence),
+            CaseScheduler.open(cases, judge_one, self.width) as scheduler,
+        ):
             run_static = partial(self._run_static_validator, source, language)
             grader = GroupGrader(scheduler, self._run_grader, run_static, tell)
             result = await grader.grade(self.problem.tests)
         return conclude(self.problem, result, grader, judged, record)
 
     async def _measure(
-        self, judge: CaseJudge | AnswerJudge, case: Case
+        self, judge: CaseJudge | AnswerJudge, case: Case, sequence: CaseSequence | None
     ) -> tuple[CaseOutcome, int]:
         """Runs a case again, alone, if it was a little too slow; the better run counts."""
-        async with self.lanes.acquire() as boxes:
-            outcome = await judge.judge(boxes, case)
+        if sequence is not None:
+            outcome = await sequence.outcome(case)
+        else:
+            async with self.lanes.acquire() as boxes:
+                outcome = await judge.judge(boxes, case)
         if not outcome.is_near_limit:
             return outcome, 1
+        if sequence is not None:
+            await sequence.aclose()
         async with self.lanes.exclusive() as boxes:
             again = await judge.judge(boxes, case)
         return (outcome if again.verdict is Verdict.TIME_LIMIT else again), 2
