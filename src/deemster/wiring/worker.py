@@ -116,6 +116,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             pool=pool,
             stage=stage,
             starting_pool=quick_pool,
+            runs_while_starting=True,
             make_ready=stage.make_ready,
             running_jobs=heartbeat.running_jobs,
             caps=Caps(

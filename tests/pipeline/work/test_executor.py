@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from prometheus_client import REGISTRY
 
-from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id
+from deemster.domain.errors import LostRace
+from deemster.domain.ids import WORKER, SubmissionId, WorkerId, WorkId, new_id
 from deemster.domain.job import Task
 from deemster.domain.judgement import JuryJudgement, OnCase
 from deemster.domain.lifecycle import Event, State
@@ -157,3 +159,96 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
         assert count(f"deemster_{name}_seconds_count", queue="default") == 1, name
     async with connection(pool) as acquired:
         assert await lock_state(acquired, submission) == (State.COMPLETED, 1)
+
+
+async def queued_submission(pool: Pool) -> SubmissionId:
+    submission = await make_submission(pool)
+    async with connection(pool) as acquired:
+        await advance(acquired, Event.PUBLISH, submission, 0)
+    return submission
+
+
+async def test_q1_a_run_that_began_before_its_start_ends_if_another_worker_has_the_job(
+    pool: Pool,
+) -> None:
+    """Q1, S2: neither its result nor its end is seen."""
+    submission = await queued_submission(pool)
+    began, ended = asyncio.Event(), asyncio.Event()
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+    told: list[str] = []
+
+    class WatchedStage(EndlessStage):
+        async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
+            began.set()
+            try:
+                await super().run(details, on_part)
+            finally:
+                ended.set()
+
+    async def start_elsewhere(_: SubmissionDetails) -> None:
+        await start_submission(pool, submission)
+
+    execution = JobExecutor(
+        pool=pool,
+        stage=WatchedStage(),
+        running_jobs=runs,
+        caps=Caps(),
+        languages=LANGUAGES,
+        lease_s=15,
+        most_tries=3,
+        runs_while_starting=True,
+        make_ready=start_elsewhere,
+        on_start=lambda: told.append("start"),
+    )
+    async with asyncio.timeout(PATIENCE_S):
+        with pytest.raises(LostRace):
+            await execution.run(submission, lambda _lease_s: None)
+    assert (began.is_set(), ended.is_set()) == (True, True)
+    assert (len(runs), told) == (0, [])
+    async with connection(pool) as acquired:
+        assert await lock_state(acquired, submission) == (State.RUNNING, 1)
+
+
+async def test_s2_a_run_that_ends_before_its_start_is_settled_after_it(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """S2, Q5: meanwhile the worker has no lease, which no heartbeat takes for a lost one."""
+    submission = await queued_submission(pool)
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+    judged = asyncio.Event()
+
+    class AcceptingStage(EndlessStage):
+        async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
+            await runs.beat()
+            judged.set()
+
+        async def settle(self, details: SubmissionDetails, result: None) -> str:
+            accepted = JuryJudgement(Verdict.ACCEPTED)
+            await settle(pool, make_artifacts(tmp_path), details, accepted)
+            return "accepted"
+
+    execution = JobExecutor(
+        pool=pool,
+        stage=AcceptingStage(),
+        running_jobs=runs,
+        caps=Caps(),
+        languages=LANGUAGES,
+        lease_s=15,
+        most_tries=3,
+        runs_while_starting=True,
+    )
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        asyncio.TaskGroup() as group,
+        transaction(pool) as locking,
+    ):
+        await lock_state(locking, submission)
+        running = group.create_task(execution.run(submission, lambda _lease_s: None))
+        await judged.wait()
+        assert not running.done()
+    async with connection(pool) as acquired:
+        assert await lock_state(acquired, submission) == (State.COMPLETED, 1)
+        events = await acquired.fetch(
+            "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id", submission
+        )
+    assert [row["event"] for row in events] == ["submit", "publish", "start", "complete"]

@@ -14,6 +14,7 @@ from deemster.domain.ids import WorkId
 from deemster.domain.job import QUEUE_OF, Task
 from deemster.domain.job_events import events_of
 from deemster.domain.judgement import OnCase
+from deemster.domain.lifecycle import State
 from deemster.domain.stage_counts import DONE, RETRY
 from deemster.domain.work import WorkDetails
 from deemster.metrics import RUN_TIME
@@ -87,6 +88,9 @@ class JobExecutor(Generic[D, R]):
     starting_pool: Pool | None = None
     """For starts, if their commits need not wait for the disk: a start that a crash of the
     database undoes is repeated, and the attempt that it had begun does not count."""
+    runs_while_starting: bool = False
+    """Whether a run begins before its start is committed. Nobody may see anything of such a
+    run before its result is recorded: if the job can't be started, the run is ended."""
     make_ready: Callable[[D], Awaitable[None]] | None = None
     """Fetches what the run needs, while the slots are still busy with other jobs."""
     on_start: Callable[[], None] = lambda: None
@@ -121,22 +125,20 @@ class JobExecutor(Generic[D, R]):
         """`set_lease` makes the job's lock last as long as one part of the run may take (Q5).
 
         The job is started when it is in the slot, which another job gets as soon as the result
-        is known. Raises `Full` when the job must come again later.
+        is known. Raises `Full` when the job must come again later, and LostRace when another
+        worker has it.
         """
         read_at = time.monotonic()
         found = await self._find_startable(work)
         async with AsyncExitStack() as in_slot:
             await in_slot.enter_async_context(slot or nullcontext())
-            details = await self._start(found)
-            self.on_start()
             began = time.monotonic()
+            details = found.started()
             task, counts = self.stage.task, self.running_jobs.counts
-            counts.start(task)
-            count_start(details)
             with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
                 try:
                     set_lease(self.stage.lock_s(details))
-                    outcome = await self._run_stage(details, running)
+                    outcome = await self._start_and_run(found, details, running)
                 except asyncio.CancelledError:
                     await asyncio.shield(self._return(details))
                     raise
@@ -186,10 +188,26 @@ class JobExecutor(Generic[D, R]):
                 log.info("job.not_ready", **id_field(work), exc_info=fault)
         return found
 
-    async def _start(self, found: D) -> D:
+    async def _start_and_run(self, found: D, details: D, running: RunningJob) -> R | Exception:
+        waits = found.state is State.PENDING or self.caps.touches(found.language)
+        if waits or not self.runs_while_starting:
+            await self._start(found, details, running)
+            return await self._run_stage(details, running)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._start(found, details, running))
+                return await self._run_stage(details, running)
+        except BaseExceptionGroup as faults:  # it could not be started, which ended the run
+            raise faults.exceptions[0] from None
+
+    async def _start(self, found: D, details: D, running: RunningJob) -> None:
         lease = NewLease(self.running_jobs.worker, self.lease_s)
         async with connection(self.starting_pool or self.pool) as acquired:
-            return await start_found(acquired, found, lease, caps=self.caps)
+            await start_found(acquired, found, lease, caps=self.caps)
+        running.is_started = True
+        self.on_start()
+        self.running_jobs.counts.start(self.stage.task)
+        count_start(details)
 
     async def _run_stage(self, details: D, running: RunningJob) -> R | Exception:
         # The worker may be ending already.

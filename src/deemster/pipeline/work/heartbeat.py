@@ -37,6 +37,8 @@ log = structlog.get_logger()
 class RunningJob:
     details: WorkDetails
     scope: asyncio.Timeout | None = None
+    is_started: bool = False
+    """The start is committed, so the worker has a lease."""
     lost: bool = False
     """The job was rescued or cancelled, so its result no longer counts."""
     is_returned: bool = False
@@ -95,7 +97,7 @@ class RunningJobs:
 
     async def beat(self) -> None:
         """Renews the leases, reports progress, and abandons jobs that this worker has lost."""
-        running = list(self._running.values())
+        running = [job for job in self._running.values() if job.is_started]
         if not running:
             return
         shown = {(job.details.id, job.details.attempt): job.progress for job in running}
