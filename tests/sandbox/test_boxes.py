@@ -181,9 +181,9 @@ async def test_x2_an_init_stays_only_if_its_run_has_left_no_process() -> None:
     assert seen == [[b"2", b"3", *seen[0][2:]]] * len(seen)
     if peaks_can_be_reset():
         assert inits[0] == inits[1] != inits[2] == inits[3]
-    else:  # then each run has a cgroup of its own, and an init in it
+        assert (files[0], files[2]) == (files[1], files[3]), "nothing of a run stays open"
+    else:  # then each run has a cgroup of its own, and an init in it, which may be starting
         assert len(set(inits)) == len(inits)
-    assert (files[0], files[2]) == (files[1], files[3]), "nothing of a run stays open"
 
 
 def peaks_can_be_reset() -> bool:

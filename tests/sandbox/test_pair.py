@@ -474,9 +474,9 @@ async def test_j4_the_blame_does_not_depend_on_the_load_of_the_machine(
     pair = await starved_pairs.run("write:x read", "read spin", wall_s=wall_s)
     assert pair.hang is not None
     assert not pair.hang.companion_read
-    # All busy processes together may be one group, which gets half of the core.
-    assert pair.companion.cpu_ns < pair.companion.wall_ns * 3 / 4
     assert pair.hang.companion_ready_ns > pair.companion.wall_ns / 2
+    # How much less depends on the groups by which the kernel shares the core.
+    assert pair.companion.cpu_ns < pair.hang.companion_ready_ns * 0.9
     pair = await starved_pairs.run("read-all", "flood", wall_s=wall_s)
     assert blamed(pair) == "companion"
     pair = await starved_pairs.run("echo", "ask:2000000000", wall_s=wall_s)

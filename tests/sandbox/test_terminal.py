@@ -339,7 +339,7 @@ async def test_a_daemon_does_not_keep_the_terminal() -> None:
     script = "(trap '' HUP; exec setsid sleep 1000000) & echo made"
     async with terminal(shell(script)) as run:
         pair = pair_identity(run._terminal.master)  # now: it is closed when the shell has ended
-        await read_until(run, b"made")
+        await read_until(run, b"made\r\n")
         assert await read_all(run) == b""
         assert (await run.report()).status is RunStatus.OK
         assert is_gone(*pair)
@@ -348,7 +348,7 @@ async def test_a_daemon_does_not_keep_the_terminal() -> None:
 async def test_a_killed_runner_closes_the_terminal() -> None:
     async def use(boxes: Boxes, seen: list[tuple[Path, int]]) -> None:
         async with boxes.open_terminal(shell("echo on; sleep 1000000")) as run:
-            await read_until(run, b"on")
+            await read_until(run, b"on\r\n")
             seen.append(pair_identity(run._terminal.master))
             os.kill(boxes.runner_pid, signal.SIGKILL)
             assert await read_all(run) == b""
