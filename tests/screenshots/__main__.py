@@ -45,6 +45,8 @@ IN_DOCS = {
     "accepted-390-light",
 }
 CHARTS = ".chart:last-child canvas"
+READY_MS = 120_000
+"""The first values of a chart come half a minute after the start of the service."""
 FRAMES = """() => new Promise(
   done => requestAnimationFrame(() => requestAnimationFrame(done)))"""
 EDITED = "#solution[aria-busy=false] .cm-content"
@@ -125,7 +127,7 @@ class Photographer:
             for scheme, media in SCHEMES.items():
                 await page.emulate_media(**{**PLAIN, **media})
                 await page.goto(shot.path)
-                await page.locator(shot.ready).first.wait_for()
+                await page.locator(shot.ready).first.wait_for(timeout=READY_MS)
                 for each in await page.locator(".cm-editor").all():
                     # An editor learns the height of its lines when it is seen.
                     await each.scroll_into_view_if_needed()

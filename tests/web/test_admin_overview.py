@@ -2,6 +2,7 @@
 
 import re
 from functools import partial
+from importlib.resources import files
 
 import httpx
 
@@ -10,8 +11,10 @@ from deemster.domain.account import Role
 from deemster.domain.ids import WorkerId
 from deemster.domain.job import Task
 from deemster.domain.judge_host import JudgeHostId
+from deemster.domain.judgement import FaultCause
 from deemster.domain.stage_counts import TaskCounts
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.work.executor import FAILURES
 from deemster.store import host_workers, judge_hosts, workers
 from deemster.store.pool import Pool, connection, transaction
 from deemster.web.chart import draw_line
@@ -165,3 +168,10 @@ def test_a_line_is_scaled_to_its_largest_value() -> None:
     assert line is not None
     assert line.points == "0.0,56.0 120.0,0.0 240.0,28.0"
     assert (line.last, line.most) == (2, 4)
+
+
+def test_w3_each_cause_of_a_failure_is_told_in_words() -> None:
+    """W3, O8: a code alone says nothing to somebody who did not write the judge."""
+    macros = files("deemster.web").joinpath("templates/admin/parts.html").read_text()
+    for cause in (*FaultCause, *FAILURES):
+        assert f'"{cause}": _("' in macros, cause
