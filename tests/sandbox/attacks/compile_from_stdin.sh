@@ -3,7 +3,7 @@
 # Profile: compiler
 # Stdin: never closed
 # Expect: wall_limit
-# Limits: wall_ms=3000
+# Limits: wall_ms=1500
 echo started
 gcc -x c -c - -o bomb.o
 echo "got through: gcc ended with $?"

@@ -14,7 +14,7 @@ writable = []
 for folder, folders, files in os.walk("/"):
     if folder == "/":
         folders[:] = [name for name in folders if name not in {"proc", "work"}]
-    paths = [folder, *(str(Path(folder, name)) for name in files)]
+    paths = [folder, *(f"{folder}/{name}" for name in files)]
     writable += [path for path in paths if os.access(path, os.W_OK)]
 devices = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")}
 streams = {"/dev/stdin", "/dev/stdout", "/dev/stderr"}  # its own streams
