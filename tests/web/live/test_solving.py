@@ -50,7 +50,8 @@ async def replace_source(page: Page, source: str) -> None:
 
 async def test_w1_a_submission_is_judged_before_ones_eyes(enter: Enter) -> None:
     """W1: the verdict and the cases come without a reload; a sample is copied by a button."""
-    page = await enter("ada", PROBLEM, permissions=["clipboard-read", "clipboard-write"])
+    permissions = ["clipboard-read", "clipboard-write"]
+    page = await enter("ada", PROBLEM, on_page=True, permissions=permissions)
     sample = page.locator(".sample pre").first
     await page.locator(".sample .copy").first.click()
     await expect(page.get_by_text("Copied")).to_be_visible()
@@ -176,7 +177,7 @@ async def test_w5_a_log_out_saves_and_leaves_nothing_in_the_browser(enter: Enter
 
 async def test_w4_a_problem_is_solved_without_scripts(enter: Enter) -> None:
     """Search, reading, submitting, the verdict, a comparison and its explanation."""
-    page = await enter("radia", java_script_enabled=False)
+    page = await enter("radia", on_page=True, java_script_enabled=False)
     await page.fill("[name=q]", "plus")
     await page.click(".filters button")
     assert "q=plus" in page.url
