@@ -5,7 +5,6 @@ import asyncio
 import asyncpg
 import pytest
 
-from deemster.api.auth.passwords import hash_password
 from deemster.domain.account import Role, Scope
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import AccountId
@@ -14,7 +13,7 @@ from deemster.store.accounts import AccountUpdate
 from deemster.store.pool import Pool, connection, transaction
 from tests.waiting import until
 
-OLD, NEW = hash_password("the old password"), hash_password("the new password")
+OLD, NEW = "$argon2id$old", "$argon2id$new"
 
 
 async def make(pool: Pool, name: str = "ada", role: Role = Role.USER) -> AccountId:
