@@ -8,8 +8,11 @@ import pytest
 
 from deemster.domain.ids import RevisionDigest, WorkerId
 from deemster.domain.judgement import JudgedCase
+from deemster.domain.problem import Case
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge.submission_judge import case_not_run
+from deemster.pipeline.verdict.attempt import settle
 from deemster.store import leases, problems, workers
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
@@ -213,6 +216,22 @@ async def test_j10_cases_have_their_verdicts_while_others_are_judged(
     cells = re.findall(r'<li class="case ([a-z]*)"', text)
     assert cells == ["good", "", "part", ""]
     assert "12 ms" in text
+
+
+async def test_w1_a_verdict_that_comes_while_the_page_is_made_is_no_fault(
+    visit: Visit, pool: Pool, artifacts: Artifacts
+) -> None:
+    """The page has the state from before it, and the cases from after it."""
+    owner = await make_person(pool)
+    submission = await make_submission(pool, owner)
+    found = JUDGEMENTS[Verdict.WRONG_ANSWER]
+    judgement = replace(found, cases=[*found.cases, case_not_run(9, Case("9", "", ""))])
+    async with visit("ada") as browser:
+        before = await browser.get(f"/submissions/{submission}")
+        await settle(pool, artifacts, await start_submission(pool, submission), judgement)
+        shown = await browser.get(f"/submissions/{submission}")
+    assert (before.status_code, shown.status_code) == (200, 200)
+    assert "data-going-on" in shown.text, "the state of the cache is shown again"
 
 
 async def test_a4_a_waiting_submission_shows_its_place_and_the_estimated_wait(

@@ -100,9 +100,13 @@ async def show_submission(page: Page) -> Response:
 def shown_cases(
     found: SubmissionOut, judged: Sequence[ContestantCase]
 ) -> Sequence[ContestantCase]:
-    """While the submission is judged, all cases, with the verdicts that are known (J10)."""
+    """While the submission is judged, all cases, with the verdicts that are known (J10).
+
+    `judged` was read later than `found`, so it may have cases of a verdict that `found` lacks.
+    """
     if found.progress is None:
-        return judged if any(case.verdict for case in judged) else ()
+        has_verdict = found.verdict is not None
+        return judged if has_verdict and any(case.verdict for case in judged) else ()
     known = {case.number: case for case in found.progress.cases or ()}
     return [
         ContestantCase(number, case.verdict, False, case.runtime_ms, case.memory_kb)
