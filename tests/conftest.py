@@ -18,7 +18,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from deemster.programs.tokenizer import Tokenizer
-from deemster.sandbox.root import OWN
+from deemster.sandbox.root import can_show
 from deemster.store.pool import Pool
 from deemster.telemetry import SHARED
 from tests.services.databases import Databases, cloned
@@ -192,7 +192,7 @@ def shown_directory(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A directory that boxes can show: they have a /tmp, a /work and others of their own."""
     assert request.config.cache is not None
     place = request.config.cache.mkdir("shown")
-    if place.parts[1] in OWN:
+    if not can_show(place):
         place = Path.home() / ".cache"
         place.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place, prefix="deemster-test-") as directory:

@@ -24,6 +24,8 @@ WITHOUT_BINARIES: Final = ("/usr/include", "/usr/share")
 """By the Filesystem Hierarchy Standard, nothing below needs a library; they are large."""
 OWN: Final = frozenset({"code", "data", "dev", "proc", "run", "tmp", "work"})
 """Directories that each box has itself; those of the host are never shown."""
+OWN_TMP: Final = ("var", "tmp")
+"""The same, below /var."""
 UNWINDER: Final = "libgcc_s.so.1"
 """The C library loads it when a thread ends; no file names it."""
 
@@ -90,8 +92,12 @@ def _trace(path: Path) -> TracedPath:
             links[str(at)] = target
         at = Path("/") if target.startswith("/") else at.parent
         names += reversed(Path(target).parts[1 if target.startswith("/") else 0 :])
-    is_shown = at.exists() and at.parts[1:2] and at.parts[1] not in OWN
-    return TracedPath(at if is_shown else None, links)
+    return TracedPath(at if at.exists() and can_show(at) else None, links)
+
+
+def can_show(path: Path) -> bool:
+    """Whether a box can have this file or directory of the host."""
+    return bool(path.parts[1:2]) and path.parts[1] not in OWN and path.parts[1:3] != OWN_TMP
 
 
 def make_view(

@@ -1,6 +1,7 @@
 """Tests for build/toolchain.py: finding compilers and their versions."""
 
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -246,3 +247,15 @@ async def test_a_tool_that_needs_other_files_gets_them_in_its_boxes(machine: Mac
     shown = {bind.source for bind in toolchain.views.run.binds}
     assert new in shown
     assert old not in shown
+
+
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp"])
+async def test_x2_a_tool_in_a_directory_that_boxes_have_themselves_is_missing(
+    place: str,
+) -> None:
+    """X2, X8: the boxes of all other languages can be made."""
+    with tempfile.TemporaryDirectory(dir=place) as directory:
+        tool = make_tool(Path(directory) / "tool")
+        found = await discover(language_with({"interpreter": (str(tool),)}))
+    assert isinstance(found, Missing)
+    assert "printed no version" in found.reason
