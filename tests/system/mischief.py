@@ -126,8 +126,14 @@ class Mischief:
         return postgres_schema(self.service.env)
 
     async def _tell_queue(self, statement: str) -> None:
+        """Repeats a statement that Postgres ended, because it waited for a role that waited for
+        it: then nothing was disturbed yet.
+        """
         connection = await asyncpg.connect(self.service.queue_url)
         try:
-            await connection.execute(statement)
+            while True:
+                with suppress(asyncpg.DeadlockDetectedError):
+                    await connection.execute(statement)
+                    return
         finally:
             await connection.close()
