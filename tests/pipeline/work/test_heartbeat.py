@@ -11,6 +11,7 @@ from deemster.pipeline.work.heartbeat import Heartbeat, is_alive, process_name
 from deemster.store import workers
 from deemster.store.pool import Pool, connection
 from deemster.store.workers import WorkerView
+from tests.builders import make_submission, start_submission
 from tests.named_process import NO_UTF8, process_named
 from tests.pipeline.queue.stores import for_all
 
@@ -67,3 +68,20 @@ def test_a_pid_that_a_process_with_an_odd_name_has_now_is_no_worker() -> None:
         assert is_alive(name)
         assert not is_alive(f"{name}0")
     assert not is_alive(name)
+
+
+async def test_q6_a_worker_taken_for_dead_abandons_only_what_it_has_started(
+    pool: Pool, consumer: Consumer
+) -> None:
+    """Q6: a start that is being committed decides for itself whether it comes too late."""
+    started = await start_submission(pool, await make_submission(pool))
+    starting = await start_submission(pool, await make_submission(pool))
+    heartbeat = Heartbeat(pool, 1, {})
+    runs, consumers = heartbeat.running_jobs, Consumers(consumer, [])
+    await heartbeat.beat(consumers)
+    async with connection(pool) as acquired:
+        await workers.mark_gone(acquired, [runs.worker])
+    with runs.tracked(started, 1) as one, runs.tracked(starting, 1) as other:
+        one.is_started = True
+        await heartbeat.beat(consumers)
+        assert (one.lost, other.lost) == (True, False)

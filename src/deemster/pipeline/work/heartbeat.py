@@ -121,8 +121,10 @@ class RunningJobs:
                 job.give_back()
 
     def abandon_all(self) -> None:
-        for work in list(self._running):
-            self.abandon(work)
+        """Abandons all jobs that this worker has leases for."""
+        for job in list(self._running.values()):
+            if job.is_started:
+                self.abandon(job.details.id)
 
 
 class Heartbeat:
