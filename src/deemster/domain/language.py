@@ -204,6 +204,9 @@ class Catalogue:
     def __iter__(self) -> Iterator[Language]:
         return iter(self._languages)
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name.lower() in self._by_name
+
     def paths_shown(self, step: BoxedStep) -> tuple[str, ...]:
         """The paths that a step names, also by naming other languages."""
         found = dict.fromkeys(step.shows)

@@ -101,6 +101,11 @@ class Page:
         ]
         return f"&{urlencode(kept)}" if kept else ""
 
+    def language_name(self, language: str) -> str:
+        """The name of a programming language for people; an old one may be gone by now."""
+        catalogue = self.state.dependencies.catalogue
+        return catalogue.named(language).name if language in catalogue else language
+
     def gettext(self, text: str) -> str:
         return self.language.translations.gettext(text)
 
