@@ -69,6 +69,15 @@ def test_json_has_all_messages() -> None:
     assert (case["message"], case["stderr"]) == ("judge message", STDERR)
 
 
+def test_json_has_all_output_of_the_compiler() -> None:
+    output = "a.cpp:1: error: " + "x" * 500
+    compiled = CompileRecord("cpp", "g++", output=output)
+    judgement = JuryJudgement(Verdict.COMPILE_ERROR, compiled=compiled)
+    package = PackageReport(Path("sum"), submissions=[report(judgement, "no")])
+    [found] = as_object([package])["packages"][0]["submissions"]
+    assert found["compiler_output"] == output
+
+
 def test_nothing_judged_does_not_look_like_success() -> None:
     empty = PackageReport(Path("empty"))
     assert summary([empty]).plain == "No submission was judged, so no verdict is verified."

@@ -502,8 +502,11 @@ async def test_a_memory_limit_too_small_for_a_sandbox_is_a_memory_limit(tmp_path
 
 async def test_j4_a_peg_checker_gets_answer_output_and_input(tmp_path: Path) -> None:
     root = tmp_path / "package"
-    text = "import sys; print(*[open(p).read() for p in sys.argv[1:]]); print('3\\n10')"
-    write_files(root, {"check.py": f"{text}; sys.exit(open(sys.argv[3]).read() != '1 1\\n')"})
+    text = (
+        "import sys; given = [open(path).read() for path in sys.argv[1:]]; print(*given)\n"
+        "print(3 if given == ['2\\n', 'x\\n', '1 1\\n'] else 0, 10, sep='\\n')"
+    )
+    write_files(root, {"check.py": text})
     [case] = sum_problem(root, 1).tests.cases()
     hidden = replace(case, name="secret/1", is_sample=False)
     problem = replace(
