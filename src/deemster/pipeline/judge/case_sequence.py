@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 from deemster.domain.problem import Case
@@ -15,7 +15,7 @@ from deemster.sandbox.lanes import Lanes
 class ReadyCase:
     prepared: PreparedCase
     boxes: Boxes
-    closing: AsyncExitStack = field(default_factory=AsyncExitStack)
+    closing: AsyncExitStack
     """Ends the run, and frees its box."""
 
 
