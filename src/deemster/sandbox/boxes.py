@@ -20,16 +20,8 @@ from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
 from deemster.sandbox.root import system_view
 from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
-from deemster.sandbox.slot import (
-    Collect,
-    DirectoryId,
-    Mounts,
-    RunIO,
-    Slot,
-    SlotRequest,
-    SlotResult,
-    SlotRun,
-)
+from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot
+from deemster.sandbox.slot_run import SlotRequest, SlotResult, SlotRun, run_in_slot
 from deemster.sandbox.staging import Stage
 from deemster.sandbox.streams import Sink, Source
 from deemster.sandbox.terminal import (
@@ -274,7 +266,7 @@ class Boxes:
         with ExitStack() as closing:
             request, mounts = await self._prepare(slot, command, io, closing)
             slot.mounts = None  # not known until the slot has reported
-            result = await slot.run(request, io)
+            result = await run_in_slot(slot, request, io)
         return conclude_run(slot, command, io, mounts, result)
 
     async def _prepare(

@@ -6,7 +6,8 @@ from typing import Final
 
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.command import CODE_DIR, Command
-from deemster.sandbox.slot import RunIO, SlotResult
+from deemster.sandbox.slot import RunIO
+from deemster.sandbox.slot_run import SlotResult
 from deemster.sandbox.wire import End, RawReport, Report
 
 EXEC_STEP: Final = "program-exec"

@@ -1,0 +1,157 @@
+"""One run in a slot: opens and serves its streams, starts it, and waits for its report."""
+
+import asyncio
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from deemster.sandbox import wire
+from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.slot import GRACE_S, RawAndScratch, RunIO, Slot, StagingSocket
+from deemster.sandbox.streams import OutputPipe, Stream, open_input, open_output
+
+READ_AFTER_S = 0.004
+"""Output is read after this time, or else when the program has ended: a pipe holds 64 KiB, and
+a short run needs no other turn of the event loop than that of its report."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlotRequest:
+    packet: bytes
+    mounts: tuple[int, ...]
+    output_bytes: int
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlotResult:
+    """A report, and for each output stream its bytes and whether it was truncated."""
+
+    raw: wire.RawReport
+    stdout: tuple[bytes, bool]
+    stderr: tuple[bytes, bool]
+
+
+class SlotRun:
+    """One run in a slot: its streams are open, and it can be started at any time.
+
+    Leaving the block closes the streams and ends a program that still runs.
+    """
+
+    def __init__(self, slot: Slot, request: SlotRequest, io: RunIO) -> None:
+        self._slot = slot
+        self._request = request
+        self._io = io
+        self.sent: asyncio.Future[RawAndScratch] | None = None
+        """Its report, once the request was sent."""
+        self._staging: StagingSocket | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_over = False
+        """It has ended, or somebody else ends it."""
+        self._streams: list[Stream] = []
+        size = request.output_bytes
+        try:
+            self._streams.append(stdin := open_input(io.stdin))
+            self._streams.append(out := open_output(io.stdout, size, slot.cancel))
+            self._streams.append(err := open_output(io.stderr, size, slot.cancel))
+        except BaseException:
+            self.close()
+            raise
+        self._stdin, self._out, self._err = stdin, out, err
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Sends the request, for which the slot must be free."""
+        slot, request, io = self._slot, self._request, self._io
+        fds = [self._stdin.child_fd, self._out.child_fd, self._err.child_fd, *request.mounts]
+        report, self._staging = slot.send_request(
+            request.packet, fds, staged=io.stage is not None
+        )
+        self.sent = report
+        for stream in self._streams:
+            stream.start(slot.loop)
+        if io.stage is None:
+            self._expect_report(report)
+
+    def start_when_ended(self, earlier: "SlotRun") -> None:
+        """Starts this run as soon as the report of another one has come, if it comes.
+
+        The run has started before anybody who waits for the other one's result goes on.
+        """
+        assert earlier.sent is not None, "it was started"
+        if earlier.sent.done():
+            self._start_after(earlier.sent)
+        else:
+            earlier.sent.add_done_callback(self._start_after)
+
+    def _start_after(self, report: asyncio.Future[RawAndScratch]) -> None:
+        if self._is_over or report.cancelled() or report.exception() is not None:
+            return
+        try:
+            self.start()
+        except SandboxFault as fault:
+            self.sent = self._slot.loop.create_future()
+            self.sent.set_exception(fault)
+            self.sent.exception()  # marks it as retrieved: nobody may ask for the result
+
+    async def result(self) -> SlotResult:
+        """Waits until the program has ended, after the run was started."""
+        report, io, slot = self.sent, self._io, self._slot
+        assert report is not None, "it was started"
+        if io.stage is not None and self._staging is not None:
+            self._is_over = True  # if this fails, it also ends the run
+            await slot.stage_and_start(io, io.stage, self._staging, report)
+            self._is_over = False
+            self._expect_report(report)
+        if io.on_start is not None:
+            io.on_start()
+        raw, scratch = await report
+        self._is_over = True
+        self._stop_timer()
+        if scratch >= 0:
+            failed = raw.end is wire.End.FAULT
+            await slot.collect(None if failed else io.collect, scratch)
+        out, err = self._out, self._err
+        return SlotResult(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
+
+    def _expect_report(self, report: asyncio.Future[RawAndScratch]) -> None:
+        self._timer = self._slot.loop.call_later(READ_AFTER_S, self._follow, report)
+
+    def _follow(self, report: asyncio.Future[RawAndScratch]) -> None:
+        """Called if the run is not a short one."""
+        loop, timeout_s = self._slot.loop, self._request.wall_s + GRACE_S
+        self._timer = loop.call_later(timeout_s, self._slot.expire, report)
+        for output in (self._out, self._err):
+            if isinstance(output, OutputPipe):
+                output.follow(loop)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def close(self) -> None:
+        self._stop_timer()
+        if self.sent is not None and not self._is_over:
+            self._slot.abandon(self.sent)
+        self._is_over = True
+        for stream in self._streams:
+            stream.close()
+
+
+async def run_in_slot(slot: Slot, request: SlotRequest, io: RunIO) -> SlotResult:
+    """Runs one program to its end; a cancelled caller returns at once and ends it."""
+    with SlotRun(slot, request, io) as run:
+        if io.before_start is not None and io.stage is None:
+            await io.before_start()
+        run.start()
+        return await run.result()
