@@ -4,7 +4,9 @@ import signal
 
 import pytest
 
+from deemster.domain.errors import Unavailable
 from deemster.domain.ids import SubmissionId
+from deemster.store.pool import transaction
 from tests.system.conftest import RunningService
 from tests.system.programs import sleepy
 from tests.system.service import Service
@@ -63,6 +65,22 @@ async def test_a_stopped_worker_that_wakes_after_its_lease_changes_nothing(
     await until_at_rest(service)
     assert await remains(service, submission) == before
     await assert_exactly_once(service, ledger)
+
+
+async def test_the_keeper_ends_a_transaction_that_froze_before_a_new_statement(
+    own_service: RunningService,
+) -> None:
+    """Q6: else it would keep its locks, and the watchdog would wait for them."""
+    with pytest.raises(Unavailable):
+        await freeze_until_the_keeper_ends_it(own_service.service)
+
+
+async def freeze_until_the_keeper_ends_it(service: Service) -> None:
+    keeper = service.fleet.members["keeper"]
+    async with transaction(service.pool) as frozen:
+        await frozen.prepare("SELECT 'a statement that is new to this connection'")
+        await until(lambda: keeper.said("database.frozen_client_ended"))
+        await frozen.execute("SELECT 1")
 
 
 async def test_a_long_job_keeps_its_lease_and_shows_how_far_it_is(

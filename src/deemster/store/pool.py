@@ -28,7 +28,8 @@ CONNECT_TIMEOUT_S: Final = 10
 COMMAND_TIMEOUT_S: Final = 30
 IDLE_TRANSACTION_S: Final = 5
 """The server ends a transaction that is idle for this time: a machine that froze within one
-must not keep its locks."""
+must not keep its locks. While a statement is being prepared, none counts as idle: these are
+ended by the keeper (`frozen_clients.py`)."""
 OUTAGES = (
     OSError,
     TimeoutError,

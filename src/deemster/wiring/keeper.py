@@ -24,6 +24,7 @@ from deemster.store import (
     analyses,
     client_files,
     executions,
+    frozen_clients,
     heng,
     judge_hosts,
     outbox,
@@ -46,6 +47,7 @@ from deemster.wiring.secret import open_secret
 log = structlog.get_logger()
 
 RESCUE_S: Final = 1.0
+FROZEN_S: Final = 1.0
 RECONCILE_S: Final = 2.0
 STAGE_S: Final = 2.0
 RECOVERY_S: Final = 5.0
@@ -74,6 +76,7 @@ async def run_keeper(settings: Settings) -> None:
             async with asyncio.TaskGroup() as group:
                 rescuing = repeat(lambda: rescue(pool, most_tries=most_tries), RESCUE_S)
                 group.create_task(rescuing)
+                group.create_task(repeat(lambda: end_frozen_clients(pool), FROZEN_S))
                 group.create_task(repeat(lambda: reconcile(pool, producer), RECONCILE_S))
                 group.create_task(repeat(lambda: continue_staging(pool), STAGE_S))
                 group.create_task(repeat(lambda: trim(pool, producer), TRIM_S))
@@ -117,6 +120,14 @@ async def compare_submissions(settings: Settings, artifacts: Artifacts) -> None:
     ):
         update = SimilarityUpdate(pool, artifacts, load_catalogue(), tokenizer)
         await repeat(update.run, SIMILARITY_S)
+
+
+async def end_frozen_clients(pool: Pool) -> int:
+    """A machine that froze in the middle of a transaction must not keep its locks."""
+    async with connection(pool) as acquired:
+        for name in await frozen_clients.end_frozen(acquired):
+            log.warning("database.frozen_client_ended", client=name)
+    return 0
 
 
 async def trim(pool: Pool, producer: Producer) -> int:
