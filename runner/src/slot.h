@@ -106,7 +106,8 @@ struct shared {
     bool closed;            /* Python closed the channel */
     bool code_mounted;      /* something is mounted at /code */
     bool data_mounted;      /* something is mounted at /data */
-    unsigned warm_failures; /* interpreters that could not be started or copied */
+    unsigned warm_failures; /* interpreters in a row that could not be started or copied */
+    unsigned cold_runs;     /* so many runs start without an interpreter of this kind */
     bool staged;            /* Python got the scratch: no other run may use it */
     int view;               /* whose files are in the root; -1: none */
     uint32_t scratch_inodes;

@@ -43,7 +43,8 @@
 #define START_PROCESSES  64
 #define LEAST_STACK      (UINT64_C(1) << 20) /* with less, interpreters may fail to start */
 #define COVER            "/run/"             /* where the files of the cover are made */
-#define MOST_FAILURES    3                   /* then the slot starts no more interpreters */
+#define MOST_FAILURES    3                   /* in a row: then the slot starts none for a while */
+#define COLD_RUNS        100                 /* so long, before it tries again */
 
 /* The library, which the runner contains. */
 extern const char warm_library[], warm_library_end[];
@@ -127,7 +128,8 @@ static int give_up(struct run *run)
     run->warm.pid = 0;
     drain_sockets(run->slot); /* of the run's streams, which would stay open */
     run->warm.chosen = false;
-    run->slot->shared->warm_failures++;
+    if (++run->slot->shared->warm_failures >= MOST_FAILURES)
+        run->slot->shared->cold_runs = COLD_RUNS;
     run->report->end = END_NONE; /* a forbidden call of the interpreter is not the program's */
     return -1;
 }
@@ -354,10 +356,14 @@ int warm_prepare(struct run *run, struct fault *fault)
     mode_t kinds[3];
     run->warm.chosen = false;
     if (!(head->flags & REQUEST_WARM) || head->flags & NEEDS_NEW_INIT || run->last_pid < 0 ||
-        run->slot->shared->warm_failures >= MOST_FAILURES || head->envc >= WIRE_MAX_STRINGS ||
+        head->envc >= WIRE_MAX_STRINGS ||
         (head->stack_bytes && head->stack_bytes < LEAST_STACK) ||
         !streams_known(run->stdio, kinds))
         return 0;
+    if (run->slot->shared->cold_runs) {
+        run->slot->shared->cold_runs--;
+        return 0;
+    }
     if (same_command(run, kinds)) {
         run->warm.chosen = true;
         return 0;
@@ -383,5 +389,6 @@ int warm_start_program(struct run *run)
         await_answer(run, SYS_recvmsg, COPY_TIMEOUT_MS, &answer) || answer.error)
         return give_up(run);
     run->program = answer.pid;
+    run->slot->shared->warm_failures = 0;
     return 0;
 }

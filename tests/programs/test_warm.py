@@ -225,7 +225,7 @@ async def test_an_interpreter_that_dies_is_replaced(open_language: OpenLanguage)
 async def test_no_run_keeps_the_interpreters_of_others_from_starting(
     open_language: OpenLanguage, args: tuple[str, ...], stack_bytes: int
 ) -> None:
-    """After three failures a box starts all programs cold (X7)."""
+    """After three failures a box starts programs cold for a while (X7)."""
     async with open_language("python3") as program:
         built = await program.build("print(1)")
         assert built.artifact is not None
@@ -234,6 +234,22 @@ async def test_no_run_keeps_the_interpreters_of_others_from_starting(
             command = command_for(built.artifact, limits, (str(number), *args))
             await program.boxes.run(command)
         assert (await run(program, built)).stdout == b"1\n"
+        assert interpreters(program)
+
+
+@needs_root
+async def test_a_box_that_gave_up_tries_again_later(open_language: OpenLanguage) -> None:
+    """A busy hour must not make programs slower for good."""
+    async with open_language("python3") as program:
+        built = await program.build("print(1)")
+        assert built.artifact is not None
+        command = command_for(built.artifact, LIMITS)
+        for _ in range(3):
+            await program.boxes.run(replace(command, argv=(command.argv[0], "--version")))
+        assert (await run(program, built)).stdout == b"1\n"
+        assert not interpreters(program), "it did not give up"
+        for _ in range(100):
+            assert (await run(program, built)).stdout == b"1\n"
         assert interpreters(program)
 
 
