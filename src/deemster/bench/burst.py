@@ -177,7 +177,7 @@ class Burst:
             first = WARM_UP + plan.hog
             result = await self._send(first=first, count=plan.count, seconds=plan.seconds)
             watching.cancel()
-        judged_in_burst, took_s = self._judged, now() - began
+        judged_in_burst, took_s, sent_s = self._judged, now() - began, time.time()
         await self._watch_after(judged_in_burst / took_s)
         watched_s = now() - began
         return {
@@ -189,7 +189,8 @@ class Burst:
             **await self._count(result),
             "deepest": self._deepest,
             "judged_per_s": round(self._judged / watched_s, 1),
-            "drained_s": round(watched_s - took_s, 1) if plan.until_judged else None,
+            "drained_s": await self._drained_s(result.ids, sent_s),
+            "queue_empty_s": round(watched_s - took_s, 1) if plan.until_judged else None,
             "during": await self._during.compare(),
             "after": await self._after.compare(),
             "fairness": await self._fairness(),
@@ -249,6 +250,15 @@ class Burst:
                     f"No submission was judged for {STUCK_S:g} s: try fewer submissions."
                 )
             await asyncio.sleep(POLL_S)
+
+    async def _drained_s(self, ids: Sequence[str], sent_s: float) -> float | None:
+        """Time from the last submission of the burst to the last verdict for one of the burst;
+        those of the hog may come later.
+        """
+        if not self._plan.until_judged or not ids:
+            return None
+        async with connection(self._service.pool) as acquired:
+            return round(await consistency.last_end_s(acquired, ids) - sent_s, 1)
 
     async def _fairness(self) -> dict[str, Any] | None:
         if not self._plan.hog:

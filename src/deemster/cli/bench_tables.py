@@ -114,7 +114,8 @@ def burst_table(result: Mapping[str, Any]) -> Table:
         "judged": f"{result['judged']:,}, {result['judged_per_s']:g} per second",
     }
     if result["drained_s"] is not None:
-        rows["queue empty"] = f"{result['drained_s']:g} s after the last submission"
+        rows["burst judged"] = f"{result['drained_s']:g} s after its last submission"
+        rows["queue empty"] = f"{result['queue_empty_s']:g} s after it"
     for when in ("during", "after"):
         estimates = result[when]
         if estimates["samples"]:

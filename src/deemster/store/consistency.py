@@ -50,6 +50,11 @@ async def judged_s(connection: Connection, ids: Sequence[str]) -> float:
     return float(await SQL.judged_s(connection, ids=list(ids)))
 
 
+async def last_end_s(connection: Connection, ids: Sequence[str]) -> float:
+    """The time when the last of these submissions ended, since the epoch."""
+    return float(await SQL.last_end_s(connection, ids=list(ids)))
+
+
 async def list_commits(connection: Connection, ids: Sequence[str]) -> dict[str, float]:
     """Returns the time when each result was committed, since the epoch."""
     rows = SQL.list_commits(connection, ids=list(ids))

@@ -32,6 +32,10 @@ SELECT id, extract(epoch FROM started_at)::float AS started_s FROM submission
 SELECT extract(epoch FROM max(finished_at) - min(started_at))::float FROM submission
  WHERE id = ANY (:ids::text[]);
 
+-- name: last_end_s$
+-- Tells when the last of these submissions ended.
+SELECT extract(epoch FROM max(finished_at))::float FROM work WHERE id = ANY (:ids::text[]);
+
 -- name: list_commits
 -- Lists when the events that ended submissions and executions were committed; needs track_commit_timestamp.
 SELECT work_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float AS committed_s
