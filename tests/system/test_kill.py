@@ -69,7 +69,7 @@ EXECUTIONS: list[tuple[dict[str, Any], tuple[str, str]]] = [
 PATIENT = {"wall_time_ms": PATIENCE_S * 1000}
 """A busy machine must not end a program."""
 LONGEST_LOCK_S = COMPILE_S + PATIENCE_S + 5
-"""Of a patient execution (Q5): compiling, running, and a little more."""
+"""Of an execution here (Q5): compiling, running, and a little more."""
 ATTEMPTS = 100
 """A submission may meet more disasters here than in years elsewhere."""
 

@@ -28,6 +28,7 @@ for _ in range({LINES}):
     print("got", sys.stdin.readline().strip(), flush=True)
 """,
     "io": "terminal",
+    "limits": {"wall_time_ms": PATIENCE_S * 1000},
 }
 ANSWERS: Final = "".join(f"got line {number}\r\n" for number in range(LINES))
 """What the program writes after it is ready. Before that, the terminal may echo what was typed
