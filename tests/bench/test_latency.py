@@ -1,5 +1,6 @@
 """`deemster bench latency` prints the time until each client is told, beside the commit."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -22,9 +23,12 @@ def test_h1_each_client_is_told_after_the_commit(
     )
     assert done.code == 0, done.err
     result = done.json
-    assert set(result["submissions"]) == {"wait", "events", "account_events", "polling"}
-    assert set(result["executions"]) == {"wait", "events", "polling"}
-    for row in (*result["submissions"].values(), *result["executions"].values()):
+    kinds = [result[name] for name in ("submissions", "python_submissions", "executions")]
+    ways = {"wait", "events", "account_events", "polling"}
+    assert [set(kind) for kind in kinds] == [ways, ways, ways - {"account_events"}]
+    for goal in (result["goals"]["submissions"], result["goals"]["python_submissions"]):
+        assert goal["told_p50_ms"] == pytest.approx(1.3 * goal["bare_p50_ms"] + 15, abs=0.2)
+    for row in itertools.chain.from_iterable(kind.values() for kind in kinds):
         assert set(row) == FIGURES
         assert 0 < row["committed_p50_ms"] <= row["committed_p99_ms"]
         assert row["told_p50_ms"] <= row["told_p99_ms"]

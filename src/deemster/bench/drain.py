@@ -10,30 +10,22 @@ from pathlib import Path
 from typing import Any, Final
 
 from deemster.bench.burst import NO_LIMITS, ROLES, Queue, start_roles
-from deemster.bench.judge import spawn
-from deemster.bench.latency import CASES, PACKAGE, PROBLEM, SOURCE
+from deemster.bench.double_problem import CASES, PACKAGE, PROBLEM, SOURCES, BareRuns
 from deemster.bench.load.cpu_times import cpu_by_part
 from deemster.bench.load.queued_submissions import judged_s, submit_all
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
-from deemster.domain.language import fill
 from deemster.pipeline.judge.verify.progress import Progress
-from deemster.programs.build.languages import load_catalogue
-from deemster.programs.build.toolchain import Toolchains
 from deemster.store import consistency, outbox, workers
 from deemster.store.consistency import DatabaseActivity
 from deemster.store.pool import connection
 from deemster.wiring.address import Address
 
-SOURCES: Final = {"c": SOURCE, "python3": "print(2 * int(input()))\n"}
-"""By language. A worker has compiled them before the first turn."""
 GOALS: Final = {"c": 2.0, "python3": 0.6}
 """Goals of the ratio to bare runs, with one slot."""
 TWO_SLOTS_GOAL: Final = 1.8
 WARM_UP: Final = 4
 """Submissions in each language before the first turn."""
-MOST_BARE: Final = 20
-"""Submissions in each turn whose cases are also run bare."""
 PARTS: Final = (*ROLES, "postgres", "runner", "programs")
 POLL_S: Final = 0.05
 PAUSED_S: Final = 30.0
@@ -119,7 +111,7 @@ async def measure_slots(
     queue: Queue,
     slots: int,
     plan: Plan,
-    bare: "BareRuns",
+    bare: BareRuns,
     advance: Callable[[], None],
 ) -> dict[str, Any]:
     before = await read_activity(service)
@@ -201,40 +193,3 @@ class QueueDrain:
         async with connection(self.service.pool) as acquired, asyncio.timeout(PAUSED_S):
             while (await outbox.count_unsent(acquired))[0]:  # noqa: ASYNC110 - by the relay
                 await asyncio.sleep(POLL_S)
-
-
-@dataclass(frozen=True, slots=True)
-class BareRuns:
-    """Runs the programs without a sandbox and without a service, one after another."""
-
-    argv: Mapping[str, tuple[str, ...]]
-    inputs: Sequence[Path]
-
-    @classmethod
-    async def prepare(cls, directory: Path) -> "BareRuns":
-        catalogue, toolchains = load_catalogue(), Toolchains()
-        argv = {}
-        for name, source in SOURCES.items():
-            language = catalogue.named(name)
-            file = directory / language.source.file
-            file.write_text(source)
-            tools = (await toolchains.require(language)).tools
-            if "compiler" in tools:
-                program = str(directory / "program")
-                spawn((tools["compiler"], "-O2", "-static", "-o", program, str(file)))
-            values = {**tools, "code": str(directory), "entry": file.name}
-            argv[name] = fill(language.run.argv, values)
-        inputs = []
-        for name, text in PACKAGE.items():
-            if name.endswith(".in"):
-                inputs.append(directory / Path(name).name)
-                inputs[-1].write_text(text)
-        return cls(argv, inputs)
-
-    def submissions_s(self, language: str, count: int) -> float:
-        """The seconds of all cases of so many submissions; only some of them are run."""
-        some = min(count, MOST_BARE)
-        took_s = sum(
-            spawn(self.argv[language], file) for _ in range(some) for file in self.inputs
-        )
-        return took_s * count / some

@@ -5,16 +5,16 @@ import itertools
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from deemster.bench.burst import Queue, start_roles
+from deemster.bench.double_problem import CASES, PACKAGE, PROBLEM, SOURCES, BareRuns
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import ProblemId
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.store import consistency
 from deemster.store.pool import connection
@@ -25,23 +25,11 @@ WARM_UP: Final = 5
 POLL_S: Final = 0.01
 WAIT_S: Final = 30
 TOLD_TIMEOUT_S: Final = 60.0
+GOAL_OVER_BARE: Final = 1.3
+GOAL_MORE_MS: Final = 15.0
+"""A submission is to be told within this time, and the time of bare runs by the factor."""
 PAUSE_S: Final = 0.05
 """Between two measurements, so that none delays the next."""
-CASES: Final = 11
-PROBLEM: Final = ProblemId("prob_latency")
-PACKAGE: Final = {
-    "problem.yaml": "problem_format_version: '2025-09'\nname: Double\n"
-    "uuid: 0b0c8f0e-7a43-4a5c-9a2c-55c6e7b0a1d2\nlimits:\n  time_limit: 2\n",
-    **{f"data/secret/{case:02}.in": f"{case}\n" for case in range(CASES)},
-    **{f"data/secret/{case:02}.ans": f"{2 * case}\n" for case in range(CASES)},
-}
-SOURCE: Final = r"""#include <stdio.h>
-int main(void) {
-    int n;
-    if (scanf("%d", &n) != 1) return 1;
-    printf("%d\n", 2 * n);
-}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +45,42 @@ class WorkKind:
     """Name of the event that tells the result."""
     final_status: bytes
     """The part of a response that tells the result."""
-    has_account_events: bool
-    """Whether the stream of the account has its events."""
+    is_submission: bool
+    """Then the stream of the account has its events, and its cases are also run bare."""
+
+    @property
+    def language(self) -> str:
+        return str(self.body["language"])
 
 
-SUBMISSIONS: Final = WorkKind(
-    name="submissions",
-    path="/v1/submissions",
-    body={"problem_id": PROBLEM, "language": "c", "source_code": SOURCE},
-    id_field="id",
-    final_event=b"event: submission.finished",
-    final_status=b'"status":"finished"',
-    has_account_events=True,
-)
+def submissions_in(name: str, language: str) -> WorkKind:
+    return WorkKind(
+        name=name,
+        path="/v1/submissions",
+        body={
+            "problem_id": PROBLEM,
+            "language": language,
+            "source_code": SOURCES[language],
+        },
+        id_field="id",
+        final_event=b"event: submission.finished",
+        final_status=b'"status":"finished"',
+        is_submission=True,
+    )
+
+
+SUBMISSIONS: Final = submissions_in("submissions", "c")
+PYTHON_SUBMISSIONS: Final = submissions_in("python_submissions", "python3")
 EXECUTIONS: Final = WorkKind(
     name="executions",
     path="/v1/executions",
-    body={"language": "c", "source_code": SOURCE, "stdin": "7\n"},
+    body={"language": "c", "source_code": SOURCES["c"], "stdin": "7\n"},
     id_field="execution_id",
     final_event=b"event: end",
     final_status=b'"status":"COMPLETED"',
-    has_account_events=False,
+    is_submission=False,
 )
-KINDS: Final = (SUBMISSIONS, EXECUTIONS)
+KINDS: Final = (SUBMISSIONS, PYTHON_SUBMISSIONS, EXECUTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +98,17 @@ async def measure(
     timestamps = {"track_commit_timestamp": "on"}
     async with open_service(directory, 1, database_settings=timestamps) as service:
         await make_problem(service.settings, service.directory / "double", PROBLEM, PACKAGE)
+        bare = await BareRuns.prepare(service.directory)
+        results, goals = {}, {}
         async with start_roles(service, queue, requests_per_second_user=100_000) as address:
-            results = {
-                kind.name: await measure_kind(service, address, kind, rounds, progress)
-                for kind in KINDS
-            }
+            for kind in KINDS:
+                turns = KindTurns(service, kind, bare)
+                results[kind.name] = await turns.measure(address, rounds, progress)
+                if kind.is_submission:
+                    goals[kind.name] = turns.goal()
     return {
         **results,
+        "goals": goals,
         "rounds": rounds,
         "cases": CASES,
         "poll_ms": POLL_S * 1000,
@@ -112,25 +117,44 @@ async def measure(
     }
 
 
-async def measure_kind(
-    service: BenchService, address: Address, kind: WorkKind, rounds: int, progress: Progress
-) -> dict[str, dict[str, float]]:
-    """All ways of being told take turns, one client after another."""
-    ways = ways_of(kind)
-    told: dict[str, list[Told]] = {name: [] for name in ways}
-    times = WARM_UP + rounds
-    async with ApiClient.open(address, service.admin) as api:
-        client = LatencyClient(api, kind)
-        with progress.step(f"Measuring {kind.name}", times * len(ways)) as advance:
-            for name, way in list(ways.items()) * times:
-                told[name].append(await way(client))
-                advance()
-                await asyncio.sleep(PAUSE_S)
-    told = {name: each[WARM_UP:] for name, each in told.items()}
-    ids = [each.id for each in itertools.chain(*told.values())]
-    async with connection(service.pool) as acquired:
-        commits = await consistency.list_commits(acquired, ids)
-    return {name: figures(each, commits) for name, each in told.items()}
+@dataclass(slots=True)
+class KindTurns:
+    """Measures one kind; all ways of being told take turns, one client after another."""
+
+    service: BenchService
+    kind: WorkKind
+    bare: BareRuns
+    bare_ms: list[float] = field(default_factory=list)
+    """Times of bare runs of the same cases, between the turns."""
+
+    async def measure(
+        self, address: Address, rounds: int, progress: Progress
+    ) -> dict[str, dict[str, float]]:
+        ways = ways_of(self.kind)
+        told: dict[str, list[Told]] = {name: [] for name in ways}
+        times = WARM_UP + rounds
+        async with ApiClient.open(address, self.service.admin) as api:
+            client = LatencyClient(api, self.kind)
+            with progress.step(f"Measuring {self.kind.name}", times * len(ways)) as advance:
+                for _ in range(times):
+                    for name, way in ways.items():
+                        told[name].append(await way(client))
+                        advance()
+                        await asyncio.sleep(PAUSE_S)
+                    if self.kind.is_submission:
+                        self.bare_ms.append(
+                            1000 * self.bare.submissions_s(self.kind.language, 1)
+                        )
+        told = {name: each[WARM_UP:] for name, each in told.items()}
+        ids = [each.id for each in itertools.chain(*told.values())]
+        async with connection(self.service.pool) as acquired:
+            commits = await consistency.list_commits(acquired, ids)
+        return {name: figures(each, commits) for name, each in told.items()}
+
+    def goal(self) -> dict[str, float]:
+        bare_ms = quantile(sorted(self.bare_ms), 0.5)
+        goal_ms = GOAL_OVER_BARE * bare_ms + GOAL_MORE_MS
+        return {"bare_p50_ms": round(bare_ms, 1), "told_p50_ms": round(goal_ms, 1)}
 
 
 class LatencyClient:
@@ -210,7 +234,7 @@ def ways_of(kind: WorkKind) -> dict[str, Way]:
     return {
         name: way
         for name, way in WAYS.items()
-        if kind.has_account_events or name != "account_events"
+        if kind.is_submission or name != "account_events"
     }
 
 

@@ -10,7 +10,8 @@ from statistics import median
 from typing import Any, Final
 
 from deemster.bench.burst import NO_LIMITS, Queue, start_roles
-from deemster.bench.latency import PACKAGE, SOURCE, quantile, verdict_ms
+from deemster.bench.double_problem import PACKAGE, SOURCES
+from deemster.bench.latency import quantile, verdict_ms
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
@@ -113,7 +114,7 @@ async def one_turn(
 
 def new_body(problem: ProblemId) -> str:
     # Each source is new, so that neither the compiler nor an analyser finds it in its cache.
-    source = f"{SOURCE}/* {next(NEVER_SENT)} */\n"
+    source = f"{SOURCES['c']}/* {next(NEVER_SENT)} */\n"
     return json.dumps({"problem_id": problem, "language": "c", "source_code": source})
 
 

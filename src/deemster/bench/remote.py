@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from deemster.bench import latency
+from deemster.bench import double_problem, latency
 from deemster.bench.burst import NO_LIMITS, Queue, start_roles
 from deemster.bench.load import service as one_case
 from deemster.bench.load.api_client import ApiClient
@@ -110,7 +110,9 @@ async def open_remote(queue: Queue, directory: Path | None) -> AsyncIterator[Sid
 async def open_with_problems(directory: Path | None) -> AsyncIterator[BenchService]:
     async with open_service(directory, 1) as service:
         package = service.directory / "double"
-        await make_problem(service.settings, package, latency.PROBLEM, latency.PACKAGE)
+        await make_problem(
+            service.settings, package, double_problem.PROBLEM, double_problem.PACKAGE
+        )
         yield service
 
 

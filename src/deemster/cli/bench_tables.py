@@ -180,7 +180,13 @@ def latency_table(result: Mapping[str, Any]) -> Table:
     for kind in latency_bench.KINDS:
         for name, row in result[kind.name].items():
             cells = (f"{row[key]:g}" for key in headings)
-            table.add_row(f"{kind.name}: {LATENCY_ROWS[name]}", *cells)
+            title = f"{kind.name.replace('_', ' ')}: {LATENCY_ROWS[name]}"
+            table.add_row(title, *cells)
+    table.caption = "; ".join(
+        f"{name.replace('_', ' ')}: bare {goal['bare_p50_ms']:g} ms, so told p50 is to be at "
+        f"most {goal['told_p50_ms']:g} ms"
+        for name, goal in result["goals"].items()
+    )
     return table
 
 
