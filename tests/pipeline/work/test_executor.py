@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
@@ -95,6 +96,21 @@ class EndlessStage:
         raise AssertionError("it can't end")
 
 
+def make_executor(
+    pool: Pool, stage: EndlessStage, runs: RunningJobs, **more: Any
+) -> JobExecutor[SubmissionDetails, None]:
+    return JobExecutor(
+        pool=pool,
+        stage=stage,
+        running_jobs=runs,
+        caps=Caps(),
+        languages=LANGUAGES,
+        lease_s=15,
+        most_tries=3,
+        **more,
+    )
+
+
 async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -> None:
     submission = await make_submission(pool)
     runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
@@ -105,14 +121,10 @@ async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -
             runs.abandon(submission)
             await super().run(details, on_part)
 
-    execution = JobExecutor(
-        pool=pool,
-        stage=CancelledStage(),
-        running_jobs=runs,
-        caps=Caps(),
-        languages=LANGUAGES,
-        lease_s=15,
-        most_tries=3,
+    execution = make_executor(
+        pool,
+        CancelledStage(),
+        runs,
     )
     async with asyncio.timeout(PATIENCE_S):
         await execution.run(submission, lambda _lease_s: None)
@@ -140,14 +152,10 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
             await settle(pool, make_artifacts(tmp_path), details, accepted)
             return "accepted"
 
-    execution = JobExecutor(
-        pool=pool,
-        stage=AcceptingStage(),
-        running_jobs=RunningJobs(pool, WorkerId(new_id(WORKER))),
-        caps=Caps(),
-        languages=LANGUAGES,
-        lease_s=15,
-        most_tries=3,
+    execution = make_executor(
+        pool,
+        AcceptingStage(),
+        RunningJobs(pool, WorkerId(new_id(WORKER))),
         on_start=lambda: told.append("start"),
         on_end=lambda: told.append("end"),
     )
@@ -188,14 +196,10 @@ async def test_q1_a_run_that_began_before_its_start_ends_if_another_worker_has_t
     async def start_elsewhere(_: SubmissionDetails) -> None:
         await start_submission(pool, submission)
 
-    execution = JobExecutor(
-        pool=pool,
-        stage=WatchedStage(),
-        running_jobs=runs,
-        caps=Caps(),
-        languages=LANGUAGES,
-        lease_s=15,
-        most_tries=3,
+    execution = make_executor(
+        pool,
+        WatchedStage(),
+        runs,
         runs_while_starting=True,
         make_ready=start_elsewhere,
         on_start=lambda: told.append("start"),
@@ -227,14 +231,10 @@ async def test_s2_a_run_that_ends_before_its_start_is_settled_after_it(
             await settle(pool, make_artifacts(tmp_path), details, accepted)
             return "accepted"
 
-    execution = JobExecutor(
-        pool=pool,
-        stage=AcceptingStage(),
-        running_jobs=runs,
-        caps=Caps(),
-        languages=LANGUAGES,
-        lease_s=15,
-        most_tries=3,
+    execution = make_executor(
+        pool,
+        AcceptingStage(),
+        runs,
         runs_while_starting=True,
     )
     async with (
