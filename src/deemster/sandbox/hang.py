@@ -17,7 +17,7 @@ SAMPLE_INTERVAL_S: Final = 0.002
 """A single sample says little: two programs that talk always have data in a pipe."""
 ENOUGH_CPU_NS: Final = 30_000_000
 """With so much CPU time, a program that wants to read, write or compute has done it."""
-LONGEST_S: Final = 5.0
+LONGEST_S: Final = 15.0
 """How long a pair on a busy machine is observed at most."""
 
 
