@@ -91,8 +91,10 @@ class Fleet:
         return member
 
     async def _supervise(self, member: Member) -> None:
-        while True:
+        while member.wanted:
             member.process = await start_role(member.role, member.environment, member.log)
+            if not member.wanted:  # all were ended meanwhile
+                member.send(signal.SIGKILL)
             code = await member.process.wait()
             member.codes.append(code)
             if not member.wanted:
