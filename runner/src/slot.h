@@ -107,7 +107,7 @@ struct shared {
     bool code_mounted;      /* something is mounted at /code */
     bool data_mounted;      /* something is mounted at /data */
     unsigned warm_failures; /* interpreters in a row that could not be started or copied */
-    unsigned cold_runs;     /* so many runs start without an interpreter of this kind */
+    unsigned cold_runs;     /* so many of the next runs start without such an interpreter */
     bool staged;            /* Python got the scratch: no other run may use it */
     int view;               /* whose files are in the root; -1: none */
     uint32_t scratch_inodes;

@@ -44,7 +44,7 @@
 #define LEAST_STACK      (UINT64_C(1) << 20) /* with less, interpreters may fail to start */
 #define COVER            "/run/"             /* where the files of the cover are made */
 #define MOST_FAILURES    3   /* in a row: then the slot starts none for a while */
-#define COLD_RUNS        100 /* so long, before it tries again */
+#define COLD_RUNS        100 /* so many runs start without one, then it tries again */
 
 /* The library, which the runner contains. */
 extern const char warm_library[], warm_library_end[];

@@ -15,6 +15,9 @@ from deemster.store.pool import Pool, connection, open_pool, transaction
 from tests.builders import make_submission
 from tests.waiting import PATIENCE_S, until
 
+LONG_S = 0.25
+"""A client that is silent for so long is frozen, in these tests."""
+
 
 async def freeze(pool: Pool, submission: SubmissionId) -> None:
     """Stays idle in a transaction until another one has finished, then continues."""
@@ -57,37 +60,39 @@ async def freeze_before_a_new_statement(pool: Pool, submission: SubmissionId) ->
 
 async def ends_a_frozen_client(pool: Pool) -> bool:
     async with connection(pool) as acquired:
-        return await end_frozen(acquired, silent_s=0.5) == ["deemster test"]
+        return await end_frozen(acquired, silent_s=LONG_S) == ["deemster test"]
 
 
 async def test_only_frozen_transactions_are_ended(pool: Pool, database_url: str) -> None:
     """Not a statement that takes long, an idle connection, or one of another program."""
     stranger = await asyncpg.connect(database_url)
-    asleep = asyncio.create_task(sleep_in_a_transaction(pool, 1))
+    asleep = asyncio.create_task(sleep_in_a_transaction(pool))
     async with connection(pool) as idle:
         await stranger.execute("BEGIN")
         await stranger.prepare("SELECT 1")
-        await until(partial(is_asleep, pool))
-        await asyncio.sleep(0.5)
-        assert await end_frozen(idle, silent_s=0.25) == []
-    await asleep
+        await until(partial(are_both_old, pool))
+        assert await end_frozen(idle, silent_s=LONG_S) == []
     assert await stranger.fetchval("SELECT 1") == 1
     await stranger.close()
+    asleep.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asleep
 
 
-async def sleep_in_a_transaction(pool: Pool, seconds: float) -> None:
+async def sleep_in_a_transaction(pool: Pool) -> None:
     async with transaction(pool) as acquired:
-        await acquired.execute("SELECT pg_sleep($1)", seconds)
+        await acquired.execute("SELECT pg_sleep($1)", float(PATIENCE_S), timeout=PATIENCE_S)
 
 
-async def is_asleep(pool: Pool) -> bool:
+async def are_both_old(pool: Pool) -> bool:
+    """The transaction that sleeps and the one of the other program."""
     async with connection(pool) as acquired:
-        return bool(
-            await acquired.fetchval(
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-                " AND datname = current_database()"
-            )
+        found = await acquired.fetchval(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND state = 'active' AND state_change < now() - make_interval(secs => $1)",
+            LONG_S,
         )
+    return bool(found == 2)
 
 
 @pytest.mark.parametrize(("durable", "expected"), [(True, "on"), (False, "off")])

@@ -30,7 +30,7 @@ from tests.system.truth import (
     until_all_ended,
     until_at_rest,
 )
-from tests.system.typist import ANSWERS, LINES, PROGRAM, READY, Typist
+from tests.system.typist import ANSWERS, LINES, PATIENT, PROGRAM, READY, Typist
 from tests.waiting import PATIENCE_S, until
 
 CLIENTS = 4
@@ -66,8 +66,6 @@ EXECUTIONS: list[tuple[dict[str, Any], tuple[str, str]]] = [
         ("COMPLETED", "bob\r\nname? hi bob\r\n"),
     ),
 ]
-PATIENT = {"wall_time_ms": PATIENCE_S * 1000}
-"""A busy machine must not end a program."""
 LONGEST_LOCK_S = COMPILE_S + PATIENCE_S + 5
 """Of an execution here (Q5): compiling, running, and a little more."""
 ATTEMPTS = 100

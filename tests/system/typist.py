@@ -15,6 +15,8 @@ from tests.waiting import PATIENCE_S
 
 LINES: Final = 5
 READY: Final = "ready\r\n"
+PATIENT: Final = {"wall_time_ms": PATIENCE_S * 1000}
+"""A busy machine must not end a program."""
 PROGRAM: Final = {
     "language": "python3",
     "source_code": f"""
@@ -28,7 +30,7 @@ for _ in range({LINES}):
     print("got", sys.stdin.readline().strip(), flush=True)
 """,
     "io": "terminal",
-    "limits": {"wall_time_ms": PATIENCE_S * 1000},
+    "limits": PATIENT,
 }
 ANSWERS: Final = "".join(f"got line {number}\r\n" for number in range(LINES))
 """What the program writes after it is ready. Before that, the terminal may echo what was typed

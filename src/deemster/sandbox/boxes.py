@@ -142,7 +142,8 @@ class Boxes:
             with ExitStack() as closing:
                 request, mounts = await self._prepare(slot, command, io, closing)
                 slot.mounts = None  # not known until the slot has reported
-                in_slot = closing.enter_context(SlotRun(slot, request, io))
+                in_slot = SlotRun(slot, request, io)
+                closing.callback(in_slot.close)
                 yield PreparedRun(slot, command, io, mounts, in_slot)
         finally:
             self._pool.release(slot)

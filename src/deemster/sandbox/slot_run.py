@@ -1,9 +1,8 @@
 """One run in a slot: opens and serves its streams, starts it, and waits for its report."""
 
 import asyncio
+from contextlib import closing
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from deemster.sandbox import wire
 from deemster.sandbox.runner import SandboxFault
@@ -33,10 +32,7 @@ class SlotResult:
 
 
 class SlotRun:
-    """One run in a slot: its streams are open, and it can be started at any time.
-
-    Leaving the block closes the streams and ends a program that still runs.
-    """
+    """One run in a slot: its streams are open, and it can be started at any time."""
 
     def __init__(self, slot: Slot, request: SlotRequest, io: RunIO) -> None:
         self._slot = slot
@@ -58,17 +54,6 @@ class SlotRun:
             self.close()
             raise
         self._stdin, self._out, self._err = stdin, out, err
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def start(self) -> None:
         """Sends the request, for which the slot must be free."""
@@ -140,6 +125,7 @@ class SlotRun:
             self._timer.cancel()
 
     def close(self) -> None:
+        """Closes the streams and ends a program that still runs."""
         self._stop_timer()
         if self.sent is not None and not self._is_over:
             self._slot.abandon(self.sent)
@@ -150,7 +136,7 @@ class SlotRun:
 
 async def run_in_slot(slot: Slot, request: SlotRequest, io: RunIO) -> SlotResult:
     """Runs one program to its end; a cancelled caller returns at once and ends it."""
-    with SlotRun(slot, request, io) as run:
+    with closing(SlotRun(slot, request, io)) as run:
         if io.before_start is not None and io.stage is None:
             await io.before_start()
         run.start()

@@ -27,8 +27,6 @@ OWN = {"/problems/{id}", "/submissions/{id}", "/submissions/compare"}
 """With the editor, which has what its owner wrote last."""
 JURY = {"/submissions/{id}", "/submissions/compare", "/admin/submissions/{id}"}
 
-LogIn = Callable[[str, Role], Awaitable[Page]]
-
 
 @dataclass(frozen=True, slots=True)
 class Opened:
@@ -38,6 +36,7 @@ class Opened:
 
 
 Open = Callable[[str], Awaitable[Opened]]
+LogIn = Callable[[str, Role], Awaitable[Open]]
 
 
 def with_scripts(page: Page) -> Open:
@@ -65,10 +64,11 @@ def without_scripts(context: BrowserContext) -> Open:
 async def log_in(chromium: Browser, judge: Up) -> AsyncIterator[LogIn]:
     contexts: list[BrowserContext] = []
 
-    async def enter(name: str, role: Role) -> Page:
+    async def enter(name: str, role: Role) -> Open:
         # Scripts ask the API as the person who is logged in, so those of one role are enough.
+        has_scripts = role is Role.USER
         context = await chromium.new_context(
-            base_url=judge.url, java_script_enabled=role is Role.USER
+            base_url=judge.url, java_script_enabled=has_scripts
         )
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
@@ -78,7 +78,7 @@ async def log_in(chromium: Browser, judge: Up) -> AsyncIterator[LogIn]:
         await page.fill("[name=password]", PASSWORD)
         await page.click("main button")
         await page.wait_for_url("**/problems")
-        return page
+        return with_scripts(page) if has_scripts else without_scripts(context)
 
     yield enter
     for each in contexts:
@@ -116,21 +116,18 @@ async def test_a11_in_a_walk_of_all_pages_nobody_sees_the_source_of_another(
         await api.ask(
             "POST", "/v1/admin/users", {"name": name, "role": role, "password": PASSWORD}
         )
-        page = await log_in(name, role)
-        walkers[role] = (
-            with_scripts(page) if role is Role.USER else without_scripts(page.context)
-        )
+        walkers[role] = await log_in(name, role)
     seen = {who: await walk(opened, addresses, who) for who, opened in walkers.items()}
     expected: dict[str, set[str]] = {role: set() for role in Role}
     assert seen == expected | {"owner": OWN, Role.ADMIN: JURY}
 
-    context = await chromium.new_context(base_url=judge.url, java_script_enabled=False)
+    context = await chromium.new_context(base_url=judge.url)
     opened = without_scripts(context)
     for path, address in addresses.items():
-        page_of_nobody = await opened(address)
+        page = await opened(address)
         needs_log_in = isinstance(PAGE_PERMISSIONS["GET", path], Permission)
-        assert ("/login" in page_of_nobody.url) == needs_log_in or path == "/login", path
-        assert SECRET not in page_of_nobody.content, path
+        assert ("/login" in page.url) == needs_log_in or path == "/login", path
+        assert SECRET not in page.content, path
     await context.close()
 
 
