@@ -51,6 +51,12 @@ class ChangedWork:
     work: WorkId
     account: AccountId
     xact: int
+    state: State
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the outcome of the run is known; stages may follow (S5)."""
+        return self.state in SETTLED
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,12 @@ async def changed_since(
     """Finds events committed since `seen`, however long their transactions took."""
     rows = [row async for row in SQL.changed_since(connection, seen=seen.text)]
     return Snapshot(rows[0]["snapshot"]), [
-        ChangedWork(work_id(row["work_id"]), AccountId(row["account_id"]), row["xact"])
+        ChangedWork(
+            work_id(row["work_id"]),
+            AccountId(row["account_id"]),
+            row["xact"],
+            State(row["state"]),
+        )
         for row in rows
         if row["work_id"] is not None
     ]

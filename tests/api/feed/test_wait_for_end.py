@@ -1,6 +1,8 @@
 """H1: `?wait=` answers when the submission has ended, or after the time limit."""
 
 import asyncio
+from collections.abc import MutableMapping, Sequence
+from typing import Any
 
 import httpx
 import pytest
@@ -11,7 +13,8 @@ from deemster.domain.ids import SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import settle
 from deemster.store.artifacts import Artifacts
-from deemster.store.pool import Pool
+from deemster.store.events import current_snapshot
+from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeDependencies, make_user, running
 from tests.api.feed.event_client import finish
 from tests.api.judgements import JUDGEMENTS
@@ -31,7 +34,7 @@ async def test_a_waiting_request_gets_the_verdict(
     submission = await make_submission(pool, ada.user.id)
     async with asyncio.TaskGroup() as group:
         asking = [group.create_task(wait_for(ada, submission, 30)) for _ in range(5)]
-        await until(lambda: len(feed.subscriptions) == 5)
+        await until(lambda: len(feed.settled) == 5)
         await queue_submission(pool, submission)
         running = await start_submission(pool, submission)
         await feed.catch_up()
@@ -40,7 +43,7 @@ async def test_a_waiting_request_gets_the_verdict(
     for each in asking:
         shown = each.result().json()
         assert (shown["status"], shown["verdict"]) == ("finished", "Partial")
-    await until(lambda: len(feed.subscriptions) == 0)
+    await until(lambda: len(feed.settled) == 0)
 
 
 async def test_an_ended_submission_is_shown_at_once(
@@ -74,7 +77,7 @@ async def test_d2_a_user_has_a_limited_number_of_waiting_requests(
         ada = Api(client, await make_user(pool, "ada"))
         submission = await make_submission(pool, ada.user.id)
         asking = [group.create_task(wait_for(ada, submission, 30)) for _ in range(2)]
-        await until(lambda: len(feed.subscriptions) == 2)
+        await until(lambda: len(feed.settled) == 2)
         refused = await wait_for(ada, submission, 30)
         assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
         assert (await wait_for(ada, submission, 0)).status_code == 200
@@ -99,7 +102,7 @@ async def test_other_users_can_not_wait_for_a_submission(
     assert (await wait_for(bob, submission, 30)).status_code == 404
     for odd in ("sub_x", "usr_1", "%00", bob.user.id):
         assert (await wait_for(bob, SubmissionId(odd), 30)).status_code == 404
-    assert len(feed.subscriptions) == 0
+    assert len(feed.settled) == 0
 
 
 async def test_a_process_that_ends_answers_waiting_requests(
@@ -108,6 +111,31 @@ async def test_a_process_that_ends_answers_waiting_requests(
     submission = await make_submission(pool, ada.user.id)
     async with asyncio.TaskGroup() as group:
         asking = group.create_task(wait_for(ada, submission, 30))
-        await until(lambda: len(feed.subscriptions) == 1)
+        await until(lambda: len(feed.settled) == 1)
         feed.drain()
     assert asking.result().json()["status"] == "queued"
+
+
+async def test_after_an_outage_a_waiting_request_is_answered(
+    make_dependencies: MakeDependencies,
+    pool: Pool,
+    artifacts: Artifacts,
+    log_lines: Sequence[MutableMapping[str, Any]],
+) -> None:
+    """A server that crashed may reuse a transaction number that the feed has seen."""
+    app = create_app(make_dependencies(longest_wait_s=300))
+    feed: Feed = app.state.app_state.feed
+    async with running(app) as client, asyncio.TaskGroup() as group:
+        ada = Api(client, await make_user(pool, "ada"))
+        submission = await make_submission(pool, ada.user.id)
+        asking = group.create_task(wait_for(ada, submission, 300))
+        await until(lambda: len(feed.settled) == 1)
+        async with connection(pool) as acquired:
+            async with feed._reading:
+                await finish(pool, artifacts, submission)
+                feed._snapshot = await current_snapshot(acquired)
+            await acquired.execute("ALTER TABLE work_event RENAME TO away")
+            await until(lambda: "events.interrupted" in [each["event"] for each in log_lines])
+            assert not asking.done()
+            await acquired.execute("ALTER TABLE away RENAME TO work_event")
+        await until(asking.done)

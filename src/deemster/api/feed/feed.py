@@ -10,8 +10,9 @@ import structlog
 
 from deemster.api.feed.messages import EventMessage
 from deemster.api.feed.subscriptions import Subscriber, Subscriptions, Topic
+from deemster.api.feed.watchers import Watchers
 from deemster.domain.errors import Unavailable
-from deemster.domain.ids import AccountId, WorkId
+from deemster.domain.ids import AccountId, WorkId, work_id
 from deemster.store import events
 from deemster.store.events import LAST_ID, ChangedWork, EventCursor, Snapshot
 from deemster.store.pool import Connection, Pool, connection
@@ -49,6 +50,8 @@ class Feed:
         """Open streams of each account in this process."""
         self.waits: Counter[AccountId] = Counter()
         """Requests of each account that wait for a result in this process."""
+        self.settled = Watchers()
+        """Requests that wait until the verdict of a submission is known."""
         self._callbacks: list[OnEvent] = []
         self._snapshot: Snapshot | None = None
         self._cursor = EventCursor(0, 0)
@@ -96,15 +99,13 @@ class Feed:
         """Waits until the verdict is known, or there will be none; then cached responses are up
         to date (H1, S5).
         """
-        with self.subscribe(Topic(work=submission, for_admin=True)) as subscriber:
+        with self.settled.watching(submission) as settled:
             if await is_settled():
                 await self.catch_up()  # drops cached responses that are older
-                return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait_s):
-                    while not subscriber.is_closed:
-                        if any(each.event.is_settled for each in await subscriber.wait()):
-                            return
+            elif not self._is_draining:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(wait_s):
+                        await settled.wait()
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -149,7 +150,8 @@ class Feed:
                 if not is_connected:
                     log.info("events.resumed")
                 is_connected = True
-            period_s = BUSY_S if len(self.subscriptions) else IDLE_S
+            is_awaited = len(self.subscriptions) or len(self.settled)
+            period_s = BUSY_S if is_awaited else IDLE_S
             if not self._holds_back:
                 held_back_s = HELD_BACK_S
             elif held_back_s < period_s:
@@ -178,7 +180,7 @@ class Feed:
         if after_failure:
             # After a crash or a failover, the server may assign transaction numbers again that
             # this process has already seen; events of these transactions would be missed.
-            submissions = self.subscriptions.submissions()
+            submissions = self.subscriptions.submissions() | set(map(work_id, self.settled))
         found = await events.list_of_work(acquired, submissions) if submissions else []
         self._snapshot = snapshot
         self._newest = max([self._newest, *(each.xact for each in changes)])
@@ -188,6 +190,9 @@ class Feed:
         for message in map(EventMessage, found):
             for subscriber in self.subscriptions.of_work(message.event.work):
                 subscriber.offer(message)
+        settled = {each.work for each in changes if each.is_settled}
+        for work in settled | {each.work for each in found if each.is_settled}:
+            self.settled.wake(work)
         await self._deliver_ordered(acquired, snapshot)
 
     async def _begin(self, acquired: Connection) -> None:
@@ -231,6 +236,7 @@ class Feed:
     def _close_all(self) -> None:
         for subscriber in self.subscriptions:
             subscriber.close()
+        self.settled.wake_all()
 
 
 @contextmanager

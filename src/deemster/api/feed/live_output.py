@@ -2,14 +2,14 @@
 
 import asyncio
 import time
-from collections import defaultdict
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final
 
 import structlog
 
+from deemster.api.feed.watchers import Watchers
 from deemster.domain.errors import Unavailable
 from deemster.domain.execution import CompileResult, ExecutionView, OutputChunk
 from deemster.domain.ids import ExecutionId
@@ -47,7 +47,7 @@ class LiveOutputFeed:
         """`wait` returns the ids of executions with output, with spaces between them."""
         self._pool = pool
         self._wait = wait
-        self._watchers: dict[str, set[asyncio.Event]] = defaultdict(set)
+        self._watchers = Watchers()
         self._is_draining = False
 
     async def run(self) -> None:
@@ -58,15 +58,12 @@ class LiveOutputFeed:
                     self.wake(execution)
 
     def wake(self, work: str) -> None:
-        for watcher in self._watchers.get(work, ()):
-            watcher.set()
+        self._watchers.wake(work)
 
     def drain(self) -> None:
         """Ends all readers before the process ends; they come back to another one."""
         self._is_draining = True
-        for watchers in self._watchers.values():
-            for watcher in watchers:
-                watcher.set()
+        self._watchers.wake_all()
 
     async def follow(
         self,
@@ -92,7 +89,7 @@ class LiveOutputFeed:
     ) -> AsyncGenerator[LiveEvent, None]:
         shown: tuple[State, int] | None = None
         compiled: CompileResult | None = None
-        with self._watching(execution) as watcher:
+        with self._watchers.watching(execution) as watcher:
             while not self._is_draining:
                 watcher.clear()
                 try:
@@ -129,17 +126,6 @@ class LiveOutputFeed:
             return view, await executions.output_after(
                 acquired, execution, attempt=after.attempt, number=after.number
             )
-
-    @contextmanager
-    def _watching(self, execution: ExecutionId) -> Iterator[asyncio.Event]:
-        watcher = asyncio.Event()
-        self._watchers[execution].add(watcher)
-        try:
-            yield watcher
-        finally:
-            self._watchers[execution].discard(watcher)
-            if not self._watchers[execution]:
-                del self._watchers[execution]
 
 
 async def wait_for(watcher: asyncio.Event) -> bool:

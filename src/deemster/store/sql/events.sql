@@ -6,13 +6,13 @@ SELECT pg_current_snapshot()::text;
 -- Lists events that are visible now and were not in the snapshot `seen`: their transactions had not
 -- started, or not ended. This way a transaction that stays open for an hour does not make each call read all
 -- events of that hour. There is at least one row, for the new snapshot.
-SELECT n.snapshot, e.work_id, e.xact,
+SELECT n.snapshot, e.work_id, e.xact, e.state,
        (SELECT s.account_id FROM work s WHERE s.id = e.work_id) AS account_id
   FROM (SELECT pg_current_snapshot()::text AS snapshot) n
-  LEFT JOIN (SELECT work_id, xact FROM work_event
+  LEFT JOIN (SELECT work_id, xact, state FROM work_event
               WHERE xact >= pg_snapshot_xmax(:seen::text::pg_snapshot)
               UNION ALL
-             SELECT work_id, xact FROM work_event
+             SELECT work_id, xact, state FROM work_event
               WHERE xact = ANY (ARRAY(SELECT pg_snapshot_xip(:seen::text::pg_snapshot)))) e ON true;
 
 -- name: list_after
