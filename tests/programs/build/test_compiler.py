@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, single_file
+from deemster.programs.build import held_builds
 from deemster.programs.build.compile import Build
 from deemster.programs.build.compiler import ERROR_LIFETIME_S, Compiler
 from deemster.programs.build.languages import load_catalogue
@@ -28,6 +30,7 @@ from tests.toolchains import TOOLCHAINS
 from tests.waiting import PATIENCE_S, until
 
 HELLO = b'#include <stdio.h>\nint main(void) { puts("hello"); }\n'
+PRINT_HELLO = b"print('hello')\n"
 WRONG = b"int main(void) { return x; }\n"
 
 
@@ -195,6 +198,39 @@ async def test_a_tampered_entry_is_compiled_again(tmp_path: Path) -> None:
         program.write_bytes(content)
         assert await setup.run(HELLO) == (False, b"hello\n")
         assert await setup.run(HELLO) == (True, b"hello\n")
+
+
+async def test_a_held_build_is_the_same_directory_for_its_next_use(tmp_path: Path) -> None:
+    async with open_setup(tmp_path, "python3") as setup:
+        await setup.build(PRINT_HELLO)
+        uses = [await setup.build(PRINT_HELLO) for _ in range(3)]
+        directories = {each.artifact.directory for each in uses if each.artifact}
+        assert [each.from_cache for each in uses] == [True] * 3
+        assert len(directories) == 1
+
+
+async def test_a_held_build_that_was_changed_or_removed_is_made_again(tmp_path: Path) -> None:
+    async with open_setup(tmp_path) as setup:
+        for _ in range(2):
+            await setup.build(HELLO)
+        (entry,) = setup.entries
+        program = entry / "files" / "program"
+        program.write_bytes(program.read_bytes().replace(b"hello", b"tampr"))
+        assert await setup.run(HELLO) == (False, b"hello\n")
+        assert await setup.run(HELLO) == (True, b"hello\n")
+        shutil.rmtree(entry)
+        assert await setup.run(HELLO) == (False, b"hello\n")
+
+
+async def test_few_builds_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of interpreted programs have a work directory each."""
+    monkeypatch.setattr(held_builds, "MOST_HELD", 2)
+    async with open_setup(tmp_path, "python3") as setup:
+        for number in range(4):
+            program = PRINT_HELLO + f"# {number}".encode()
+            await setup.build(program)
+            assert await setup.run(program) == (True, b"hello\n")
+        assert len(list(setup.settings.work_dir.iterdir())) == 2
 
 
 async def test_a_build_in_use_stays_while_the_cache_evicts_others(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Wakes the requests of this process that wait for news of one submission, execution or worker."""
+"""Wakes requests of this process that wait for news of one submission, execution or worker."""
 
 import asyncio
 from collections.abc import Iterator

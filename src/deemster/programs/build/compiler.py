@@ -29,6 +29,7 @@ from deemster.programs.build.compile import (
     with_precompiled,
     write_sources,
 )
+from deemster.programs.build.held_builds import HeldBuilds
 from deemster.programs.build.precompile import Precompiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.programs.workspace import no_work_directory, workspace
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 
 REPEATABLE = frozenset({RunStatus.OK, RunStatus.NONZERO_EXIT})
 """Statuses that another compilation would repeat; a limit may be due to a busy machine."""
+SMALL_SOURCE_BYTES = 64 * 1024
+"""The key of a smaller source is computed at once, because a thread takes longer to wake up."""
 ERROR_LIFETIME_S = 3600.0
 """Errors expire, because a compiler that was killed from outside looks like one."""
 
@@ -63,6 +66,7 @@ class Compiler:
         self._cache = cache
         self._precompiler = precompiler
         self._builds: SingleFlight[str, Build] = SingleFlight()
+        self._held = HeldBuilds()
         self._warned = False
 
     @classmethod
@@ -90,9 +94,11 @@ class Compiler:
             log.warning("Builds can't be cached in %s: %s.", data_dir, fault.strerror)
             yield cls(work_dir, None, None)
             return
+        compiler = cls(work_dir, cache, precompiler)
         try:
-            yield cls(work_dir, cache, precompiler)
+            yield compiler
         finally:
+            compiler._held.close()
             precompiler.close()
 
     async def prepare(self, boxes: Boxes, toolchains: Iterable[Toolchain]) -> None:
@@ -168,11 +174,17 @@ class Compiler:
     ) -> tuple[str, Build | None]:
         """Returns the key of the build, and the build if it is in the cache.
 
-        All of it is one call in a thread, because each takes time to wake up.
+        What is not held already is searched by one call in a thread, because each takes time
+        to wake up.
         """
+        known_key = key_of(request, step) if is_small(request.source) else None
+        held = self._held.take(known_key) if known_key is not None else None
+        if known_key is not None and held is not None:
+            stack.callback(held.release)
+            return known_key, held.build
 
         def find() -> tuple[str, CachedBuild | None]:
-            key = key_of(request, step)
+            key = known_key or key_of(request, step)
             return key, take_build(cache, key, self._work_dir, request)
 
         try:
@@ -181,7 +193,7 @@ class Compiler:
             raise no_work_directory(self._work_dir, fault) from fault
         if found is None:
             return key, None
-        stack.callback(found.release)
+        stack.callback(self._held.add(key, found.build, found.entry, found.release))
         return key, found.build
 
     async def _store(
@@ -238,6 +250,10 @@ class CachedBuild:
         if self.sources is not None:
             remove(*self.sources)
         self.entry.release()
+
+
+def is_small(source: Source) -> bool:
+    return sum(map(len, source.files.values())) <= SMALL_SOURCE_BYTES
 
 
 def release(found: CachedBuild | None) -> None:
