@@ -14,12 +14,15 @@ def test_q1_a_queue_is_drained_beside_bare_runs(call: Deemster, tmp_path: Path) 
     """
     done = call(
         *("bench", "drain", "--json", "--submissions", "12", "--rounds", "1", "--slots", "1"),
+        *("--work-ms", "5"),
         *("--data", str(tmp_path)),
     )
     assert done.code == 0, done.err
     result = done.json
     assert (result["submissions"], result["cases"], set(result["slots"])) == (12, 11, {"1"})
     found = result["slots"]["1"]
+    for row in (found["c"], found["python3"]):
+        assert row["bare_ms_per_submission"] >= 11 * 5
     for row in (found["c"], found["python3"], found["all"]):
         assert row["per_s"] > 0
         assert row["ratio"] > 0

@@ -30,8 +30,27 @@ int main(void) {
     "python3": "print(2 * int(input()))\n",
 }
 """By language."""
+COMPUTE: Final = {
+    "c": """#include <time.h>
+static void compute(void) { while (clock() * 1000L / CLOCKS_PER_SEC < %d); }
+""",
+    "python3": "import time\nbegan = time.process_time()\n"
+    "while time.process_time() - began < %d / 1000:\n    pass\n",
+}
+"""Uses this many milliseconds of CPU time."""
 MOST_BARE: Final = 20
 """Submissions whose cases are run bare at a time."""
+
+
+def sources_that_compute(work_ms: int) -> Mapping[str, str]:
+    """The same programs, which use this much CPU time for each case."""
+    if not work_ms:
+        return SOURCES
+    calling = SOURCES["c"].replace("int n;", "int n;\n    compute();")
+    return {
+        "c": COMPUTE["c"] % work_ms + calling,
+        "python3": COMPUTE["python3"] % work_ms + SOURCES["python3"],
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +61,10 @@ class BareRuns:
     inputs: Sequence[Path]
 
     @classmethod
-    async def prepare(cls, directory: Path) -> "BareRuns":
+    async def prepare(cls, directory: Path, sources: Mapping[str, str] = SOURCES) -> "BareRuns":
         catalogue, toolchains = load_catalogue(), Toolchains()
         argv = {}
-        for name, source in SOURCES.items():
+        for name, source in sources.items():
             language = catalogue.named(name)
             file = directory / language.source.file
             file.write_text(source)

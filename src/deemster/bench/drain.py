@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from deemster.bench.burst import NO_LIMITS, ROLES, Queue, start_roles
-from deemster.bench.double_problem import CASES, PACKAGE, PROBLEM, SOURCES, BareRuns
+from deemster.bench.double_problem import (
+    CASES,
+    PACKAGE,
+    PROBLEM,
+    BareRuns,
+    sources_that_compute,
+)
 from deemster.bench.load.cpu_times import cpu_by_part
 from deemster.bench.load.queued_submissions import judged_s, submit_all
 from deemster.bench.load.service import BenchService, make_problem, open_service
@@ -21,6 +27,7 @@ from deemster.store.consistency import DatabaseActivity
 from deemster.store.pool import connection
 from deemster.wiring.address import Address
 
+LANGUAGES: Final = ("c", "python3")
 GOALS: Final = {"c": 2.0, "python3": 0.6}
 """Goals of the ratio to bare runs, with one slot."""
 TWO_SLOTS_GOAL: Final = 1.8
@@ -38,10 +45,12 @@ class Plan:
     rounds: int
     """Turns of each language, which share the submissions."""
     slots: Sequence[int]
+    work_ms: int = 0
+    """CPU time that the programs use for each case, besides that of their start."""
 
     @property
     def of_turn(self) -> int:
-        return max(1, self.submissions // (len(SOURCES) * self.rounds))
+        return max(1, self.submissions // (len(LANGUAGES) * self.rounds))
 
 
 @dataclass(slots=True)
@@ -86,8 +95,9 @@ async def measure(
     async with open_service(directory, 1) as service:
         package = service.directory / "double"
         await make_problem(service.settings, package, PROBLEM, PACKAGE)
-        bare = await BareRuns.prepare(service.directory)
-        turns = len(SOURCES) * plan.rounds * len(plan.slots)
+        sources = sources_that_compute(plan.work_ms)
+        bare = await BareRuns.prepare(service.directory, sources)
+        turns = len(LANGUAGES) * plan.rounds * len(plan.slots)
         with progress.step("Measuring", turns) as advance:
             found = {}
             for slots in plan.slots:
@@ -98,8 +108,9 @@ async def measure(
         "goals": GOALS,
         "most_over_fewest_slots": round(last / first, 2),
         "two_slots_goal": TWO_SLOTS_GOAL,
-        "submissions": plan.of_turn * plan.rounds * len(SOURCES),
+        "submissions": plan.of_turn * plan.rounds * len(LANGUAGES),
         "cases": CASES,
+        "work_ms": plan.work_ms,
         "rounds": plan.rounds,
         "queue": queue.value,
         "machine": describe_machine(),
@@ -116,10 +127,10 @@ async def measure_slots(
 ) -> dict[str, Any]:
     before = await read_activity(service)
     pids: dict[str, int] = {}
-    totals = {language: Totals() for language in SOURCES}
+    totals = {language: Totals() for language in LANGUAGES}
     async with start_roles(service, queue, slots=slots, pids=pids, **NO_LIMITS) as address:
-        drain = QueueDrain(service, address, pids)
-        for language in SOURCES:
+        drain = QueueDrain(service, address, pids, sources_that_compute(plan.work_ms))
+        for language in LANGUAGES:
             await drain.turn(language, WARM_UP)
         for _ in range(plan.rounds):
             for language, total in totals.items():
@@ -132,7 +143,7 @@ async def measure_slots(
     everything = Totals()
     for total in totals.values():
         everything.add(total)
-    submissions = everything.submissions + WARM_UP * len(SOURCES)
+    submissions = everything.submissions + WARM_UP * len(LANGUAGES)
     return {
         **{language: total.figures(slots) for language, total in totals.items()},
         "all": everything.figures(slots),
@@ -153,11 +164,12 @@ class QueueDrain:
     service: BenchService
     address: Address
     pids: Mapping[str, int]
+    sources: Mapping[str, str]
 
     async def turn(self, language: str, count: int) -> Totals:
         """Fills the queue while the worker is paused, and lets the worker judge it."""
         body = json.dumps(
-            {"problem_id": PROBLEM, "language": language, "source_code": SOURCES[language]}
+            {"problem_id": PROBLEM, "language": language, "source_code": self.sources[language]}
         )
         await self._pause()
         began = self._cpu()

@@ -208,6 +208,10 @@ def drain(
             show_default=False,
         ),
     ] = None,
+    work_ms: Annotated[
+        int,
+        typer.Option(help="CPU time that a program uses for a case.", min=0, max=1000),
+    ] = 0,
     queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
     directory: DataDirectory = None,
     as_json: AsJson = False,
@@ -220,9 +224,10 @@ def drain(
     turn the same program is run on the same cases without a sandbox and a service; `ratio` is
     the time of judging over that of these bare runs. `cpu_ms_per_submission` is from the POST
     to the verdict, by process. `slots_busy` is the share of the time in which the slots used
-    a core, and `programs_share` the share of all used CPU time that programs used.
+    a core, and `programs_share` the share of all used CPU time that programs used. By default
+    programs only read a number and print another one; with `--work-ms` they also compute.
     """
-    plan = drain_bench.Plan(submissions, rounds, slots or (1, 2))
+    plan = drain_bench.Plan(submissions, rounds, slots or (1, 2), work_ms)
     result = run(lambda progress: drain_bench.measure(plan, queue, directory, progress))
     show(result, drain_table, as_json=as_json)
 
