@@ -1,7 +1,7 @@
 """Q1, A10, H1: the executor loses races against the relay and a cancel, and tells events."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -213,11 +213,14 @@ async def test_q1_a_run_that_began_before_its_start_ends_if_another_worker_has_t
         assert await lock_state(acquired, submission) == (State.RUNNING, 1)
 
 
+@pytest.mark.parametrize("make", [queued_submission, make_submission])
 async def test_s2_a_run_that_ends_before_its_start_is_settled_after_it(
-    pool: Pool, tmp_path: Path
+    pool: Pool, tmp_path: Path, make: Callable[[Pool], Awaitable[SubmissionId]]
 ) -> None:
-    """S2, Q5: meanwhile the worker has no lease, which no heartbeat takes for a lost one."""
-    submission = await queued_submission(pool)
+    """S2, Q5: meanwhile the worker has no lease, which no heartbeat takes for a lost one. The
+    same if the relay has sent the job, but has not marked it as sent yet.
+    """
+    submission = await make(pool)
     runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
     judged = asyncio.Event()
 

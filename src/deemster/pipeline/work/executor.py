@@ -14,7 +14,6 @@ from deemster.domain.ids import WorkId
 from deemster.domain.job import QUEUE_OF, Task
 from deemster.domain.job_events import events_of
 from deemster.domain.judgement import OnCase
-from deemster.domain.lifecycle import State
 from deemster.domain.stage_counts import DONE, RETRY
 from deemster.domain.work import WorkDetails
 from deemster.metrics import RUN_TIME
@@ -189,8 +188,7 @@ class JobExecutor(Generic[D, R]):
         return found
 
     async def _start_and_run(self, found: D, details: D, running: RunningJob) -> R | Exception:
-        waits = found.state is State.PENDING or self.caps.touches(found.language)
-        if waits or not self.runs_while_starting:
+        if self.caps.touches(found.language) or not self.runs_while_starting:
             await self._start(found, details, running)
             return await self._run_stage(details, running)
         try:
