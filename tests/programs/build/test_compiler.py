@@ -1,6 +1,7 @@
 """Tests for build/compiler.py: a program is built once, and the cache survives faults."""
 
 import asyncio
+import fcntl
 import logging
 import os
 import shutil
@@ -11,15 +12,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, single_file
+from deemster.locks import lock_current
+from deemster.programs.build import compiler as compiler_module
 from deemster.programs.build import held_builds
+from deemster.programs.build.cache import DirectoryCache
 from deemster.programs.build.compile import Build
-from deemster.programs.build.compiler import ERROR_LIFETIME_S, Compiler
+from deemster.programs.build.compiler import ERROR_LIFETIME_S, CachedBuild, Compiler
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchain
 from deemster.programs.execute import execute
@@ -30,7 +35,6 @@ from tests.toolchains import TOOLCHAINS
 from tests.waiting import PATIENCE_S, until
 
 HELLO = b'#include <stdio.h>\nint main(void) { puts("hello"); }\n'
-PRINT_HELLO = b"print('hello')\n"
 WRONG = b"int main(void) { return x; }\n"
 
 
@@ -200,13 +204,21 @@ async def test_a_tampered_entry_is_compiled_again(tmp_path: Path) -> None:
         assert await setup.run(HELLO) == (True, b"hello\n")
 
 
-async def test_a_held_build_is_the_same_directory_for_its_next_use(tmp_path: Path) -> None:
-    async with open_setup(tmp_path, "python3") as setup:
-        await setup.build(PRINT_HELLO)
-        uses = [await setup.build(PRINT_HELLO) for _ in range(3)]
-        directories = {each.artifact.directory for each in uses if each.artifact}
-        assert [each.from_cache for each in uses] == [True] * 3
-        assert len(directories) == 1
+async def test_a_held_build_is_not_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+
+    take = compiler_module.take_build
+
+    def take_build(cache: DirectoryCache, key: str, *arguments: Any) -> CachedBuild | None:
+        reads.append(key)
+        return take(cache, key, *arguments)
+
+    monkeypatch.setattr(compiler_module, "take_build", take_build)
+    async with open_setup(tmp_path) as setup:
+        assert [(await setup.run(HELLO))[0] for _ in range(4)] == [False, True, True, True]
+    assert len(reads) == 2, "once before it was built, and once from the cache"
 
 
 async def test_a_held_build_that_was_changed_or_removed_is_made_again(tmp_path: Path) -> None:
@@ -223,14 +235,22 @@ async def test_a_held_build_that_was_changed_or_removed_is_made_again(tmp_path: 
 
 
 async def test_few_builds_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of interpreted programs have a work directory each."""
     monkeypatch.setattr(held_builds, "MOST_HELD", 2)
-    async with open_setup(tmp_path, "python3") as setup:
+    async with open_setup(tmp_path) as setup:
         for number in range(4):
-            program = PRINT_HELLO + f"# {number}".encode()
+            program = HELLO + f"// {number}".encode()
             await setup.build(program)
             assert await setup.run(program) == (True, b"hello\n")
-        assert len(list(setup.settings.work_dir.iterdir())) == 2
+        assert len(setup.entries) == 4
+        assert len([entry for entry in setup.entries if is_locked(entry)]) == 2
+    assert not any(map(is_locked, setup.entries))
+
+
+def is_locked(directory: Path) -> bool:
+    lock = lock_current(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if lock is not None:
+        os.close(lock)
+    return lock is None
 
 
 async def test_a_build_in_use_stays_while_the_cache_evicts_others(tmp_path: Path) -> None:
@@ -286,6 +306,7 @@ async def test_sources_of_interpreted_programs_are_not_cached(
     async with open_setup(tmp_path, "python3") as setup:
         assert await setup.run(secret) == (False, b"hello\n")
         assert await setup.run(secret) == (True, b"hello\n")
+        assert not any(setup.settings.work_dir.iterdir())
     kept = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
     assert kept
     assert not any(b"xyzzy" in path.read_bytes() for path in kept)

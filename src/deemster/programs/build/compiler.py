@@ -60,13 +60,17 @@ class BuildRecord(BaseModel):
 
 class Compiler:
     def __init__(
-        self, work_dir: Path, cache: DirectoryCache | None, precompiler: Precompiler | None
+        self,
+        work_dir: Path,
+        cache: DirectoryCache | None,
+        precompiler: Precompiler | None,
+        cache_bytes: int,
     ) -> None:
         self._work_dir = work_dir
         self._cache = cache
         self._precompiler = precompiler
         self._builds: SingleFlight[str, Build] = SingleFlight()
-        self._held = HeldBuilds()
+        self._held = HeldBuilds(cache_bytes)
         self._warned = False
 
     @classmethod
@@ -92,9 +96,9 @@ class Compiler:
             await asyncio.to_thread(precompiler.open)
         except OSError as fault:
             log.warning("Builds can't be cached in %s: %s.", data_dir, fault.strerror)
-            yield cls(work_dir, None, None)
+            yield cls(work_dir, None, None, 0)
             return
-        compiler = cls(work_dir, cache, precompiler)
+        compiler = cls(work_dir, cache, precompiler, cache_bytes)
         try:
             yield compiler
         finally:
@@ -193,7 +197,11 @@ class Compiler:
             raise no_work_directory(self._work_dir, fault) from fault
         if found is None:
             return key, None
-        stack.callback(self._held.add(key, found.build, found.entry, found.release))
+        # Sources, which interpreted programs are, stay on the disk for no longer than needed.
+        release_found = (
+            found.release if found.sources else self._held.add(key, found.build, found.entry)
+        )
+        stack.callback(release_found)
         return key, found.build
 
     async def _store(

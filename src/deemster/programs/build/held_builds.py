@@ -1,4 +1,4 @@
-"""Holds the builds that were used last: to use one again takes no thread, and reads no file.
+"""Holds compiled programs that were used last: the next use takes no thread, and reads no file.
 
 A program that is run on samples is often submitted next, and a session runs the same program
 with other input."""
@@ -16,8 +16,10 @@ from deemster.programs.build.manifest import InvalidEntry, walk
 
 MOST_HELD: Final = 16
 MOST_FILES: Final = 16
-MOST_BYTES: Final = 1 << 20
-"""Of one build. The cache can't evict what is held, so this is little."""
+MOST_BYTES: Final = 4 << 20
+"""Of one build."""
+MOST_OF_CACHE: Final = 0.25
+"""Share of the cache that held builds may use: it can't evict them."""
 
 FileStamps = dict[str, tuple[int, int, int, int]]
 """Inode, time of change, size and mode of each file."""
@@ -28,7 +30,6 @@ class HeldBuild:
     build: Build
     entry: CachedDirectory
     stamps: FileStamps
-    release_build: Callable[[], None]
     users: int = 0
     is_dropped: bool = False
 
@@ -38,21 +39,20 @@ class HeldBuild:
 
     def release_if_unused(self) -> None:
         if self.is_dropped and not self.users:
-            self.release_build()
+            self.entry.release()
 
 
 class HeldBuilds:
-    def __init__(self) -> None:
+    def __init__(self, cache_bytes: int) -> None:
+        self._most_bytes = min(MOST_BYTES, cache_bytes * MOST_OF_CACHE / MOST_HELD)
         self._held: OrderedDict[str, HeldBuild] = OrderedDict()
 
-    def add(
-        self, key: str, build: Build, entry: CachedDirectory, release: Callable[[], None]
-    ) -> Callable[[], None]:
-        """Returns what the caller has to call after its use, instead of `release`."""
+    def add(self, key: str, build: Build, entry: CachedDirectory) -> Callable[[], None]:
+        """Returns what the caller has to call after its use, instead of `entry.release`."""
         stamps = None if build.artifact is None else file_stamps(build.artifact.directory)
-        if stamps is None or not is_small(stamps) or key in self._held:
-            return release
-        held = self._held[key] = HeldBuild(build, entry, stamps, release, users=1)
+        if stamps is None or not self._is_small(stamps) or key in self._held:
+            return entry.release
+        held = self._held[key] = HeldBuild(build, entry, stamps, users=1)
         if len(self._held) > MOST_HELD:
             self._drop(next(iter(self._held)))
         return held.release
@@ -75,6 +75,10 @@ class HeldBuilds:
         while self._held:
             self._drop(next(iter(self._held)))
 
+    def _is_small(self, stamps: FileStamps) -> bool:
+        size = sum(each for _, _, each, _ in stamps.values())
+        return len(stamps) <= MOST_FILES and size <= self._most_bytes
+
     def _drop(self, key: str) -> None:
         held = self._held.pop(key)
         held.is_dropped = True
@@ -90,10 +94,3 @@ def file_stamps(directory: Path) -> FileStamps | None:
         }
     except (OSError, InvalidEntry):
         return None
-
-
-def is_small(stamps: FileStamps) -> bool:
-    return (
-        len(stamps) <= MOST_FILES
-        and sum(size for _, _, size, _ in stamps.values()) <= MOST_BYTES
-    )
