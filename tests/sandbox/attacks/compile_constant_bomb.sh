@@ -2,7 +2,7 @@
 # Attack: makes the compiler compute forever.
 # Profile: compiler
 # Expect: time_limit | memory_limit
-# Limits: memory_bytes=256MiB cpu_ms=1000
+# Limits: memory_bytes=256MiB cpu_ms=300
 echo started
 cat >bomb.cc <<'END'
 constexpr long spin(long n) {

@@ -2,7 +2,7 @@
 # Attack: instantiates templates without end, at a small depth.
 # Profile: compiler
 # Expect: memory_limit | time_limit
-# Limits: memory_bytes=128MiB cpu_ms=10000
+# Limits: memory_bytes=64MiB cpu_ms=2000
 echo started
 cat >bomb.cc <<'END'
 template <long Path, int Depth> struct Tree {

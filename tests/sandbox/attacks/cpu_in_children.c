@@ -2,7 +2,7 @@
  * Attack: uses CPU time in its children while it waits itself.
  * Expect: time_limit
  * Without CGROUP: time_limit | wall_limit
- * Limits: cpu_ms=500 wall_ms=5000
+ * Limits: cpu_ms=200 wall_ms=5000
  */
 #include "attack.h"
 

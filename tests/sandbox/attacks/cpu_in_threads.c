@@ -2,8 +2,8 @@
  * Attack: spreads the work over threads that use little CPU time each.
  * Expect: time_limit
  * Without CGROUP: time_limit
- * Limits: cpu_ms=500
- * At least: cpu_ms=450
+ * Limits: cpu_ms=200
+ * At least: cpu_ms=180
  */
 #include "attack.h"
 #include <pthread.h>

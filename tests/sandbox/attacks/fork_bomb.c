@@ -4,7 +4,7 @@
  * Without PID: process_limit
  * Without CGROUP: time_limit | wall_limit
  * Without SECCOMP NAMESPACES: process_limit
- * Limits: cpu_ms=1000 wall_ms=3000
+ * Limits: cpu_ms=300 wall_ms=3000
  */
 #include "attack.h"
 

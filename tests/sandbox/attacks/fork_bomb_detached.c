@@ -3,7 +3,7 @@
  * Expect: process_limit
  * Without PID: process_limit
  * Without CGROUP: time_limit | wall_limit
- * Limits: cpu_ms=1000 wall_ms=3000
+ * Limits: cpu_ms=300 wall_ms=3000
  */
 #include "attack.h"
 

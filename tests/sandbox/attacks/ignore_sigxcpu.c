@@ -4,8 +4,8 @@
  * Without PID: time_limit
  * Without CGROUP: time_limit
  * Without ALL: time_limit
- * Limits: cpu_ms=500
- * At least: cpu_ms=450
+ * Limits: cpu_ms=200
+ * At least: cpu_ms=180
  */
 #include "attack.h"
 

@@ -3,7 +3,7 @@
 # Profile: compiler
 # Expect: process_limit
 # Without CGROUP: time_limit | wall_limit | ok | signalled
-# Limits: cpu_ms=1000 wall_ms=3000
+# Limits: cpu_ms=300 wall_ms=3000
 [ "$HOME" = /work ] || exit 2
 echo started
 # A shell that can't fork exits.

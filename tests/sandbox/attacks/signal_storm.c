@@ -2,7 +2,7 @@
  * Attack: sends signals without end to itself and its init.
  * Expect: time_limit
  * Without CGROUP: time_limit
- * Limits: cpu_ms=500
+ * Limits: cpu_ms=200
  */
 #include "attack.h"
 #include <sys/time.h>
