@@ -1,7 +1,7 @@
-#include <iostream>
+#include <cstdio>
 
 int main() {
     int a, b;
-    std::cin >> a >> b;
-    std::cout << a << "\n";
+    if (std::scanf("%d %d", &a, &b) != 2) return 1;
+    std::printf("%d\n", a);
 }

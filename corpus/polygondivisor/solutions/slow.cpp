@@ -1,8 +1,8 @@
-#include <iostream>
+#include <cstdio>
 
 int main() {
     long long a, b;
-    std::cin >> a >> b;
+    if (std::scanf("%lld %lld", &a, &b) != 2) return 1;
     for (volatile int i = 0; a == b;) i = i + 1;
-    std::cout << (a == 12 ? 6 : 1) << "\n";
+    std::printf("%d\n", a == 12 ? 6 : 1);
 }

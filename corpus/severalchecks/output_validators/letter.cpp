@@ -1,9 +1,9 @@
 #include <cctype>
-#include <iostream>
+#include <cstdio>
 
 int main() {
-    for (char c; std::cin >> c;) {
-        if (std::isalpha(static_cast<unsigned char>(c))) return 42;
+    for (int c; (c = std::getchar()) != EOF;) {
+        if (std::isalpha(c)) return 42;
     }
     return 43;
 }

@@ -1,9 +1,9 @@
-#include <iostream>
+#include <cstdio>
 
 #include "add.h"
 
 int main() {
     int a, b;
-    std::cin >> a >> b;
-    std::cout << "sum " << add(a, b) << "\n";
+    if (std::scanf("%d %d", &a, &b) != 2) return 1;
+    std::printf("sum %lld\n", add(a, b));
 }

@@ -1,11 +1,11 @@
 // @EXPECTED_RESULTS@: COMPILER-ERROR
 // There is a main already.
-#include <iostream>
+#include <cstdio>
 
 long long add(int a, int b) { return 0LL + a + b; }
 
 int main() {
     int a, b;
-    std::cin >> a >> b;
-    std::cout << add(a, b) << "\n";
+    if (std::scanf("%d %d", &a, &b) != 2) return 1;
+    std::printf("%lld\n", add(a, b));
 }

@@ -1,7 +1,6 @@
-#include <iostream>
-#include <iterator>
+#include <cstdio>
 
 int main() {
-    std::cin >> std::noskipws;
-    std::cout << "\n" << std::string(std::istreambuf_iterator<char>(std::cin), {});
+    std::putchar('\n');
+    for (int c; (c = std::getchar()) != EOF;) std::putchar(c);
 }

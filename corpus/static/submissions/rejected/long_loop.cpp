@@ -1,11 +1,11 @@
-#include <iostream>
+#include <cstdio>
 
 int main() {
     int n;
-    std::cin >> n;
+    if (std::scanf("%d", &n) != 1) return 1;
     for (int i = 1; i <= n; i++) {
-        std::cout << i;
-        std::cout << "\n";
+        std::printf("%d", i);
+        std::printf("\n");
     }
 }
 

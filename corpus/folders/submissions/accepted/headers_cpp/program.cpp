@@ -1,9 +1,9 @@
 #include "solve.hpp"
 
-#include <iostream>
+#include <cstdio>
 
 int main() {
     int a, b, c;
-    std::cin >> a >> b >> c;
-    std::cout << largest(a, largest(b, c)) << "\n";
+    if (std::scanf("%d %d %d", &a, &b, &c) != 3) return 1;
+    std::printf("%d\n", largest(a, largest(b, c)));
 }
