@@ -93,7 +93,7 @@ async def test_a_memory_hog_reaches_the_memory_limit(
     async with shared_language(language) as runner:
         built = await runner.build(text)
         extra = runner.toolchain.language.run.extra_memory_bytes
-        for memory_mb in (64, 256):
+        for memory_mb in (64, 128):
             report = await runner.run(built, replace(LIMITS, memory_bytes=memory_mb * MIB))
             assert report.status is RunStatus.MEMORY_LIMIT, report.stderr[-500:]
             assert report.memory_bytes < memory_mb * MIB + extra + 8 * MIB

@@ -12,6 +12,7 @@ import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
+from deemster.domain.source import Source
 from deemster.programs.build.compile import Build
 from deemster.programs.execute import command_for
 from deemster.sandbox.wire import Report
@@ -85,10 +86,13 @@ def result(report: Report) -> tuple[object, ...]:
 async def test_programs_end_the_same_warm_and_cold(open_language: OpenLanguage) -> None:
     """Whatever a Python program leaves to its end is done, in the same order (J5)."""
     async with open_language("python3") as program:
-        for name, text in ENDS.items():
-            built = await program.build(text)
-            cold = await run(program, built, warm=False)
-            warm = await run(program, built)
+        files = {f"{number}.py": text.encode() for number, text in enumerate(ENDS.values())}
+        built = await program.build_source(Source(files, main="0.py"))
+        assert built.artifact is not None, built.compilation
+        for name, file in zip(ENDS, files, strict=True):
+            one = replace(built, artifact=replace(built.artifact, entry=file, others=()))
+            cold = await run(program, one, warm=False)
+            warm = await run(program, one)
             assert result(warm) == result(cold), name
         assert interpreters(program)
 
@@ -268,7 +272,7 @@ async def test_limits_hold_for_copies(open_language: OpenLanguage) -> None:
             first = await program.build("print(1)")
             assert (await run(program, first)).status is RunStatus.OK
             assert interpreters(program)
-            limits = replace(LIMITS, cpu_ms=500, memory_bytes=128 << 20)
+            limits = replace(LIMITS, cpu_ms=250, memory_bytes=128 << 20)
             assert (await run(program, built, limits=limits)).status is status
 
 

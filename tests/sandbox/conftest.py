@@ -242,7 +242,8 @@ def _compile(source: Path, folder: Path) -> None:
             flags = (*C_FLAGS, *" ".join(options).split())
             command = ["gcc", *flags, "-o", str(folder / "attack"), str(source)]
         case ".java":
-            command = ["javac", "-d", str(folder), str(source)]
+            quick = ("-proc:none", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC")
+            command = ["javac", *quick, "-d", str(folder), str(source)]
         case _:
             shutil.copy(source, folder)
             return

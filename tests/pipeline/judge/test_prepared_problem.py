@@ -65,7 +65,9 @@ async def test_each_way_a_program_ends_has_its_verdict(
     tmp_path: Path, text: str, verdict: Verdict
 ) -> None:
     """A3, J7."""
-    async with prepare(tmp_path, sum_problem(tmp_path / "package")) as prepared:
+    problem = sum_problem(tmp_path / "package")
+    problem = replace(problem, limits=replace(problem.limits, time_ms=300))
+    async with prepare(tmp_path, problem) as prepared:
         judgement = await judge(prepared, text)
     assert judgement.verdict == verdict
     assert judgement.compiled is not None
@@ -159,8 +161,8 @@ async def test_a_validator_that_fails_is_a_judge_error(tmp_path: Path, text: str
     """J4: a crashing checker is a Judge Error, not a verdict."""
     root = tmp_path / "package"
     problem = with_validator(root, sum_problem(root), text)
-    problem = replace(problem, limits=replace(problem.limits, validation_ms=1000))
-    async with prepare(tmp_path, problem) as prepared:
+    limits = replace(problem.limits, validation_ms=300, validation_memory_bytes=64 * MIB)
+    async with prepare(tmp_path, replace(problem, limits=limits)) as prepared:
         judgement = await judge(prepared, RIGHT)
     assert judgement.verdict is Verdict.JUDGE_ERROR
     assert judgement.fault

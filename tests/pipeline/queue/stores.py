@@ -105,16 +105,22 @@ async def bullmq_queue(url: str, env: str, queue: QueueName) -> AsyncIterator[An
 
 async def counts(url: str, env: str, queue: QueueName = QueueName.DEFAULT) -> dict[str, int]:
     """Number of jobs by state, without zeros."""
-    states = ("wait", "prioritized", "delayed", "active", "completed", "failed")
     async with bullmq_queue(url, env, queue) as seen:
-        found: dict[str, int] = await seen.getJobCounts(*states)
+        return await counts_of(seen)
+
+
+async def counts_of(seen: Any) -> dict[str, int]:
+    states = ("wait", "prioritized", "delayed", "active", "completed", "failed")
+    found: dict[str, int] = await seen.getJobCounts(*states)
     return {state: number for state, number in found.items() if number}
 
 
 async def until_counts(
     url: str, env: str, wanted: dict[str, int], queue: QueueName = QueueName.DEFAULT
 ) -> None:
-    async def agree() -> bool:
-        return await counts(url, env, queue) == wanted
+    async with bullmq_queue(url, env, queue) as seen:
 
-    await until(agree)
+        async def agree() -> bool:
+            return await counts_of(seen) == wanted
+
+        await until(agree)

@@ -1,7 +1,7 @@
 #include "adder.h"
 
-#include <iostream>
+#include <cstdio>
 
 int main() {
-    std::cout << add(40, 2) << std::endl;
+    std::printf("%d\n", add(40, 2));
 }
