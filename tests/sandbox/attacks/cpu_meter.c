@@ -2,7 +2,7 @@
  * Attack: uses CPU time in a grandchild and a thread that end before it does.
  * Expect: ok
  * Without CGROUP: ok
- * At least: cpu_ms=300
+ * At least: cpu_ms=120
  */
 #include "attack.h"
 #include <pthread.h>
@@ -10,13 +10,13 @@
 static void *burn_in_thread(void *unused)
 {
     (void)unused;
-    burn_ms(100);
+    burn_ms(40);
     return NULL;
 }
 
 static void burn_in_child(void)
 {
-    burn_ms(100);
+    burn_ms(40);
     _exit(0);
 }
 
@@ -34,6 +34,6 @@ int main(void)
     must_be(pthread_join(thread, NULL) == 0);
     must_work(in_child(burn_in_grandchild));
     must_work(wait(NULL));
-    burn_ms(100);
+    burn_ms(40);
     return held();
 }

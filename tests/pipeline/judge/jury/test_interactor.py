@@ -29,7 +29,7 @@ READ_INPUT = "import os; os.read(0, 100); "
 PYTHON = """
 import sys
 sys.stdin.read()
-for _ in range(100_000):
+for _ in range(20_000):
     print("too late", flush=True)
 sys.exit(CODE)
 """
@@ -37,7 +37,7 @@ C = """
 #include <stdio.h>
 int main(void) {
     while (getchar() != EOF);
-    for (int i = 0; i < 100000; i++) { puts("too late"); fflush(stdout); }
+    for (int i = 0; i < 20000; i++) { puts("too late"); fflush(stdout); }
     return CODE;
 }
 """
