@@ -336,16 +336,17 @@ def start(tmp_path: Path, file: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def test_two_processes_can_build_the_same_program_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [2, pytest.param(10, marks=pytest.mark.soak)])
+def test_two_processes_can_build_the_same_program_at_once(tmp_path: Path, times: int) -> None:
     file = tmp_path / "hello.c"
-    for number in range(3):
+    for number in range(times):
         file.write_bytes(HELLO + f"// {number}".encode())
         with start(tmp_path, file) as one, start(tmp_path, file) as two:
             for process in (one, two):
                 output, _ = process.communicate(timeout=PATIENCE_S)
                 assert (process.returncode, output) == (0, b"hello\n")
     entries = tmp_path / "data" / "compiled" / "entries"
-    assert len(list(entries.iterdir())) == 3
+    assert len(list(entries.iterdir())) == times
 
 
 async def test_the_next_process_cleans_up_after_a_killed_one(tmp_path: Path) -> None:
