@@ -45,6 +45,14 @@ TABLES = (
 SEQUENCES = "SELECT sequencename, start_value FROM pg_sequences WHERE schemaname = 'public'"
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a table held, to find a change and to put it back."""
+
+    digest: str
+    copied: bytes
+
+
 @dataclass(slots=True)
 class Lent:
     """A database, what it held when it was new, and how often it was lent."""
@@ -53,8 +61,8 @@ class Lent:
     inside: Connection
     definitions: object
     schemas: frozenset[str]
-    rows: dict[str, str | None]
-    """A digest of each table; None for one that is empty."""
+    rows: dict[str, Rows | None]
+    """None for a table that was empty."""
     sequences: dict[str, int]
     find_filled: bytes
     """The statement that lists the tables with rows."""
@@ -96,7 +104,7 @@ class Databases:
             inside,
             inside.execute(DEFINITIONS).fetchone(),
             schemas_in(inside),
-            {table: digest(inside, table) for table in tables},
+            {table: read_rows(inside, table) for table in tables},
             dict(inside.execute(SEQUENCES).fetchall()),
             find_filled(tables).as_bytes(inside),
         )
@@ -123,15 +131,29 @@ def empty(lent: Lent) -> bool:
 
 
 def restore(lent: Lent) -> bool:
-    """Deletes the rows of the test. Returns False if there were many, or if others changed."""
-    deleted = 0
-    for table in filled(lent):
-        if lent.rows[table] is None:
-            statement = sql.SQL("DELETE FROM {}").format(sql.Identifier(table))
-            deleted += lent.inside.execute(statement).rowcount
-        elif digest(lent.inside, table) != lent.rows[table]:
-            return False
+    """Deletes the rows of the test, and puts back what it changed.
+
+    Returns False if there were many rows.
+    """
+    deleted = sum(
+        delete(lent.inside, table) for table in filled(lent) if lent.rows[table] is None
+    )
+    for table, rows in lent.rows.items():
+        if rows is not None and digest(lent.inside, table) != rows.digest:
+            deleted += delete(lent.inside, table)
+            put_back(lent.inside, table, rows)
     return deleted <= MOST_ROWS
+
+
+def delete(connection: Connection, table: str) -> int:
+    statement = sql.SQL("DELETE FROM {}").format(sql.Identifier(table))
+    return connection.execute(statement).rowcount
+
+
+def put_back(connection: Connection, table: str, rows: Rows) -> None:
+    statement = sql.SQL("COPY {} FROM STDIN").format(sql.Identifier(table))
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.write(rows.copied)
 
 
 def filled(lent: Lent) -> list[str]:
@@ -155,6 +177,15 @@ def reset_sequences(lent: Lent) -> bool:
 
 def schemas_in(connection: Connection) -> frozenset[str]:
     return frozenset(name for (name,) in connection.execute(SCHEMAS))
+
+
+def read_rows(connection: Connection, table: str) -> Rows | None:
+    found = digest(connection, table)
+    if found is None:
+        return None
+    statement = sql.SQL("COPY {} TO STDOUT").format(sql.Identifier(table))
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        return Rows(found, b"".join(map(bytes, copy)))
 
 
 def digest(connection: Connection, table: str) -> str | None:
