@@ -13,7 +13,7 @@ from deemster.sandbox.command import Command, Layers
 from tests.sandbox.conftest import PATIENT, RUNNER, shell
 
 CORES = "import os; print(*sorted(os.sched_getaffinity(0)))"
-BURN = Command(("/bin/sh", "-c", "while :; do :; done"), limits=replace(PATIENT, wall_ms=1_500))
+BURN = Command(("/bin/sh", "-c", "while :; do :; done"), limits=replace(PATIENT, wall_ms=3_000))
 
 
 def usable_cores() -> list[int]:
@@ -64,7 +64,7 @@ async def test_without_cgroups_there_is_no_quota() -> None:
 
 
 async def test_the_quota_of_a_run_does_not_limit_the_next_run_in_it() -> None:
-    limits = replace(PATIENT, cores=0.05, wall_ms=600)
+    limits = replace(PATIENT, cores=0.05, wall_ms=2_000)
     async with Boxes.open(runner=RUNNER) as boxes:
         slow = await boxes.run(replace(BURN, limits=limits))
         fast = await boxes.run(replace(BURN, limits=replace(limits, cores=0)))

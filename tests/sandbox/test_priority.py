@@ -24,7 +24,7 @@ async def test_programs_with_low_priority_leave_the_core_to_others() -> None:
     ):
         async with normal.open_terminal(BUSY) as other:
             assert await other.read()
-            yielding = await low.run(replace(BUSY, limits=replace(PATIENT, wall_ms=1_000)))
+            yielding = await low.run(replace(BUSY, limits=replace(PATIENT, wall_ms=2_000)))
             other.cancel()
             busy = await other.report()
         priority = await asyncio.to_thread(os.getpriority, os.PRIO_PROCESS, low.runner_pid)

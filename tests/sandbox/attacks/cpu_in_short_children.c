@@ -2,7 +2,7 @@
  * Attack: uses CPU time in short-lived children that no rusage counts.
  * Expect: time_limit
  * Without CGROUP: wall_limit | time_limit
- * Limits: cpu_ms=200 wall_ms=1000
+ * Limits: cpu_ms=100 wall_ms=2000
  */
 #include "attack.h"
 

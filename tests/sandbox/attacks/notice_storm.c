@@ -2,7 +2,7 @@
  * Attack: keeps init busy with calls that it must answer, so that it misses a limit.
  * Expect: time_limit
  * Without CGROUP: time_limit | wall_limit
- * Limits: cpu_ms=200 wall_ms=1000
+ * Limits: cpu_ms=100 wall_ms=2000
  */
 #include "attack.h"
 #include <sys/personality.h>
