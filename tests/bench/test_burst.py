@@ -6,9 +6,8 @@ import pytest
 
 from tests.cli.conftest import Deemster
 
-COUNT = 200
-"""More than one slot judges in the second of the burst and in the one after it, in which
-nobody asks for estimates."""
+COUNT = 80
+"""More than one slot judges during the burst; estimates are asked in it and right after it."""
 
 
 @pytest.mark.parametrize("queue", ["postgres", pytest.param("redis", marks=pytest.mark.soak)])
@@ -17,8 +16,8 @@ def test_all_submissions_of_a_burst_are_judged(
 ) -> None:
     """D5, Q1: all are accepted and each has one verdict."""
     done = call(
-        *("bench", "burst", "--json", "--count", str(COUNT), "--seconds", "1", "--hog", "6"),
-        *("--watch", "4", "--until-judged", "--queue", queue, "--data", str(tmp_path)),
+        *("bench", "burst", "--json", "--count", str(COUNT), "--seconds", "0.8", "--hog", "6"),
+        *("--watch", "0", "--until-judged", "--queue", queue, "--data", str(tmp_path)),
         DEEMSTER_SLOTS="1",
     )
     assert done.code == 0, done.err
