@@ -37,7 +37,7 @@ COLOURS = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-tex
 
 @NEEDS_AXE
 async def test_w4_axe_finds_nothing_on_the_pages_for_solving(enter: Enter) -> None:
-    page = await enter("evelyn", "/problems/prob_aplusb")
+    page = await enter("evelyn", "/problems/prob_aplusb", own=True)
     judged = [await judged_page(page, source) for source in ("print(1)", "print(2)")]
     compared = f"/submissions/compare?new={judged[1].rpartition('/')[2]}"
     paths = (*PATHS, judged[0], compared)

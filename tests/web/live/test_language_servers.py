@@ -13,7 +13,7 @@ from deemster.programs.build.toolchain import locate_tools
 from deemster.programs.language_servers import shipped_language_servers
 from tests.system.service import Service
 from tests.waiting import until, until_ready
-from tests.web.live.conftest import Enter, entering
+from tests.web.live.conftest import Enter, entering, sign_up_by_request
 from tests.web.live.test_solving import PROBLEM, write
 
 SETTINGS: dict[str, Any] = {
@@ -46,8 +46,8 @@ async def enter(
     ) as service:
         service.start("api", "relay", "worker")
         await until_ready(address.url)
-        async with entering(chromium, address.url) as sign_up:
-            yield sign_up
+        async with entering(chromium, address.url, sign_up_by_request) as opened:
+            yield opened
 
 
 async def test_w1_errors_are_marked_and_names_completed_while_one_types(enter: Enter) -> None:

@@ -160,7 +160,7 @@ async def numbers_stand_at_lines(page: Page) -> bool:
 
 
 async def test_w5_a_log_out_saves_and_leaves_nothing_in_the_browser(enter: Enter) -> None:
-    page = await enter("annie", PROBLEM)
+    page = await enter("annie", PROBLEM, on_page=True)
     await write(page, "print('first')")
     await expect(page.locator("#saved")).to_have_text("Saved")
     await replace_source(page, "print('typed at the end')")
@@ -250,7 +250,7 @@ async def test_w5_a_submission_that_could_not_be_sent_arrives_once(enter: Enter)
 
 
 async def test_w5_a_browser_whose_storage_is_full_still_saves_and_submits(enter: Enter) -> None:
-    page = await enter("ruth")
+    page = await enter("ruth", own=True)
     await page.context.add_init_script(
         "Storage.prototype.setItem = () => { throw new DOMException('full'); }"
     )

@@ -3,20 +3,17 @@ owners (A11).
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-import pytest
 from playwright.async_api import Browser, BrowserContext, Page
 
 from deemster.api.permissions import PAGE_PERMISSIONS, Permission
 from deemster.domain.account import Role
-from tests.api.browser import PASSWORD
 from tests.cli.up.service import Up
-from tests.waiting import PATIENCE_S, until
-from tests.web.live.conftest import PATIENCE_MS, Enter
+from tests.waiting import until
+from tests.web.live.conftest import Api, Enter, log_in_by_link
 
 FILES = {"/static/{name}", "/admin/problems/{id}/package"}
 """Browsers store these instead of showing them."""
@@ -36,7 +33,6 @@ class Opened:
 
 
 Open = Callable[[str], Awaitable[Opened]]
-LogIn = Callable[[str, Role], Awaitable[Open]]
 
 
 def with_scripts(page: Page) -> Open:
@@ -60,87 +56,50 @@ def without_scripts(context: BrowserContext) -> Open:
     return opened
 
 
-@pytest.fixture
-async def log_in(chromium: Browser, judge: Up) -> AsyncIterator[LogIn]:
-    contexts: list[BrowserContext] = []
-
-    async def enter(name: str, role: Role) -> Open:
-        # Scripts ask the API as the person who is logged in, so those of one role are enough.
-        has_scripts = role is Role.USER
-        context = await chromium.new_context(
-            base_url=judge.url, java_script_enabled=has_scripts
-        )
-        context.set_default_timeout(PATIENCE_MS)
-        contexts.append(context)
-        page = await context.new_page()
-        await page.goto("/login")
-        await page.fill("[name=name]", name)
-        await page.fill("[name=password]", PASSWORD)
-        await page.click("main button")
-        await page.wait_for_url("**/problems")
-        return with_scripts(page) if has_scripts else without_scripts(context)
-
-    yield enter
-    for each in contexts:
-        await each.close()
-
-
-class Api:
-    """The API as the admin whose token the first start wrote."""
-
-    def __init__(self, judge: Up) -> None:
-        token = (judge.data / "admin.token").read_text().strip()
-        self._headers = {"Authorization": f"Bearer {token}"}
-        self._url = judge.url
-
-    async def ask(self, method: str, path: str, body: object = None) -> Any:
-        async with httpx.AsyncClient(
-            base_url=self._url, headers=self._headers, timeout=PATIENCE_S
-        ) as client:
-            answer = await client.request(method, path, json=body)
-        assert answer.is_success, answer.text
-        return answer.json()
-
-
 async def test_a11_in_a_walk_of_all_pages_nobody_sees_the_source_of_another(
-    enter: Enter, log_in: LogIn, chromium: Browser, judge: Up
+    enter: Enter, api: Api, chromium: Browser, judge: Up
 ) -> None:
     """O6: each page opens for exactly the roles of the permissions table."""
-    api = Api(judge)
     owner = await enter("emmy", "/problems/prob_aplusb")
     addresses = await addresses_of(owner, api, judge)
     assert set(addresses) == set(PATHS), "a new page needs an address"
-    walkers: dict[str, Open] = {"owner": with_scripts(owner)}
-    for role in Role:
-        name = f"walking-{role}"
-        await api.ask(
-            "POST", "/v1/admin/users", {"name": name, "role": role, "password": PASSWORD}
-        )
-        walkers[role] = await log_in(name, role)
-    seen = {who: await walk(opened, addresses, who) for who, opened in walkers.items()}
+    # Scripts ask the API as the person who is logged in, so those of one role are enough.
+    other = await enter("walking-user")
+    seen: dict[str, set[str]] = {}
+    for who, page in (("owner", owner), (Role.USER, other)):
+        asked, shown = without_scripts(page.context), with_scripts(page)
+        seen[who] = await walk(asked, shown, addresses, Role.USER)
+    for role in set(Role) - {Role.USER}:
+        context = await chromium.new_context(base_url=judge.url)
+        await log_in_by_link(context, await api.add_person(f"walking-{role}", role))
+        asked = without_scripts(context)
+        seen[role] = await walk(asked, asked, addresses, role)
+        await context.close()
     expected: dict[str, set[str]] = {role: set() for role in Role}
     assert seen == expected | {"owner": OWN, Role.ADMIN: JURY}
 
     context = await chromium.new_context(base_url=judge.url)
     opened = without_scripts(context)
     for path, address in addresses.items():
-        page = await opened(address)
+        found = await opened(address)
         needs_log_in = isinstance(PAGE_PERMISSIONS["GET", path], Permission)
-        assert ("/login" in page.url) == needs_log_in or path == "/login", path
-        assert SECRET not in page.content, path
+        assert ("/login" in found.url) == needs_log_in or path == "/login", path
+        assert SECRET not in found.content, path
     await context.close()
 
 
-async def walk(opened: Open, addresses: dict[str, str], who: str) -> set[str]:
-    """Returns the pages with the secret word of the owner's programs."""
-    role = Role.USER if who == "owner" else Role(who)
+async def walk(asked: Open, shown: Open, addresses: dict[str, str], role: Role) -> set[str]:
+    """Returns the pages with the secret word of the owner's programs.
+
+    A page that is refused has no scripts of its own, so it is not shown.
+    """
     found = set()
     for path, address in addresses.items():
-        page = await opened(address)
         need = PAGE_PERMISSIONS["GET", path]
         is_allowed = not isinstance(need, Permission) or role.includes(need.role)
-        assert (page.status == 403) != is_allowed, (who, path, page.status)
-        assert page.status < 500, (who, path)
+        page = await (shown if is_allowed else asked)(address)
+        assert (page.status == 403) != is_allowed, (role, path, page.status)
+        assert page.status < 500, (role, path)
         if SECRET in page.content:
             found.add(path)
     return found
