@@ -15,7 +15,6 @@ import pytest
 from tests.cli.conftest import COMMAND
 from tests.cli.up.conftest import left_without_processes
 from tests.cli.up.privileges import read_privileges
-from tests.cli.up.service import Up, as_json
 from tests.wiring.as_ordinary_user import USER
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="as a user, test_up.py tests it")
@@ -50,7 +49,7 @@ async def test_x8_an_ordinary_user_judges_programs_and_is_told_what_is_weaker(
     async with left_without_processes(home, (*before, *COMMAND)) as up:
         await up.start(PYTHONPATH=str(ROOT))
         assert len(WEAKNESS.findall(" ".join(up.output.split()))) == 1, up.output
-        seen = {verdict: judge(up, text) for verdict, text in PROGRAMS.items()}
+        seen = {verdict: await up.judge(text) for verdict, text in PROGRAMS.items()}
         assert seen == {verdict: verdict for verdict in PROGRAMS}
         found = [read_privileges(process) for process in up.processes().values()]
         for each in filter(None, found):
@@ -58,10 +57,3 @@ async def test_x8_an_ordinary_user_judges_programs_and_is_told_what_is_weaker(
             assert each.uids == {USER.uid}, each
         assert stat.S_IMODE(up.data.stat().st_mode) == 0o700
         assert await up.end(signal.SIGINT) == 0, up.output
-
-
-def judge(up: Up, text: str) -> str:
-    file = up.data.parent / "program.py"
-    file.write_text(text)
-    done = up.command("submit", str(file), "--problem", "prob_aplusb", "--wait", "--json")
-    return str(as_json(done)["verdict"])

@@ -69,9 +69,7 @@ async def test_o7_a_second_start_keeps_the_data_of_the_first(kept_up: Up) -> Non
     assert wrong.stdout.startswith("Wrong Answer")
     assert "failed in case" in wrong.stdout
 
-    (up.data.parent / "loop.py").write_text("import time\ntime.sleep(60)\n")
-    loop = up.command("submit", str(up.data.parent / "loop.py"), "--problem", "prob_aplusb")
-    assert loop.returncode == 0, loop.stderr
+    await up.submit("import time\ntime.sleep(60)\n")
     processes = up.processes()
     up.process.send_signal(signal.SIGTERM)
     assert await up.end(signal.SIGINT) == 0, "a second signal ends it at once, with exit code 0"
