@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from deemster.bench.burst import Queue, start_roles
 from deemster.bench.load import bare_insert, echo_server
 from deemster.bench.load.driver import Driver, LoadRequest, LoadResult
 from deemster.bench.load.processes import (
     free_address,
     module,
-    role,
     running,
     until_answered,
 )
@@ -29,7 +29,7 @@ USERS_PER_TURN: Final = 150
 """Each turn has other users, or each user would soon have a thousand waiting submissions."""
 TARGETS: Final = 3
 WARM_UP_S: Final = 1.0
-UNREACHABLE_LIMITS: Final = {
+UNREACHABLE_LIMITS: Final[dict[str, Any]] = {
     "submit_interval_s": 0.001,
     "daily_quota": 1_000_000_000,
     "submits_per_minute_user": 1_000_000_000,
@@ -105,7 +105,15 @@ async def start_servers(
             await until_answered(address, "/healthz", process, log)
             return address
 
-        api = await start("api", role("api"))
+        api = await stack.enter_async_context(
+            start_roles(
+                service,
+                Queue.POSTGRES,
+                roles=("api",),
+                ready_path="/healthz",
+                **UNREACHABLE_LIMITS,
+            )
+        )
         bare = await start("bare", module(bare_insert.__name__))
         targets = {
             "bare": Target("bare", bare),

@@ -21,7 +21,7 @@ from deemster.api.user_import.log_ins import (
     import_class,
     prepare_class,
 )
-from deemster.bench.load.processes import free_address, role, running, until_answered
+from deemster.bench.burst import Queue, start_roles
 from deemster.bench.load.service import BenchService, open_service
 from deemster.bench.machine import describe_machine
 from deemster.domain.account import Role
@@ -35,19 +35,17 @@ CONNECTIONS: Final = 16
 
 
 async def measure(count: int, slow_count: int, directory: Path | None) -> dict[str, Any]:
-    async with open_service(directory, 1) as service:
-        address = free_address()
-        log = service.log("api")
-        environment = service.environment(host=address.host, port=address.port)
-        async with running(role("api"), environment, log) as process:
-            await until_answered(address, "/healthz", process, log)
-            figures = {}
-            for kind, size in (("chosen", slow_count), ("generated", count), ("link", count)):
-                began_s = time.perf_counter()
-                made = await make_accounts(service, kind, size)
-                import_s = time.perf_counter() - began_s
-                timings = await log_in_all(address.url, made)
-                figures[kind] = {**timings, "import_s": round(import_s, 2), "accounts": size}
+    async with (
+        open_service(directory, 1) as service,
+        start_roles(service, Queue.POSTGRES, roles=("api",), ready_path="/healthz") as address,
+    ):
+        figures = {}
+        for kind, size in (("chosen", slow_count), ("generated", count), ("link", count)):
+            began_s = time.perf_counter()
+            made = await make_accounts(service, kind, size)
+            import_s = time.perf_counter() - began_s
+            timings = await log_in_all(address.url, made)
+            figures[kind] = {**timings, "import_s": round(import_s, 2), "accounts": size}
     return {**figures, "connections": CONNECTIONS, "machine": describe_machine()}
 
 
