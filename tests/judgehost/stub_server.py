@@ -206,7 +206,7 @@ class StubServer:
 
 
 def send_signed(request: httpx.Request) -> int:
-    with httpx.Client(trust_env=False) as client:
+    with httpx.Client(trust_env=False, verify=False) as client:
         return client.send(request).status_code
 
 

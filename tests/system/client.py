@@ -107,5 +107,6 @@ async def client_of(service: Service, port: int) -> AsyncIterator[Client]:
         base_url=f"http://127.0.0.1:{port}",
         headers={"Authorization": f"Bearer {token}"},
         timeout=10,
+        verify=False,
     ) as http:
         yield Client(http, token)

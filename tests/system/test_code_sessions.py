@@ -40,7 +40,7 @@ async def user(shared_service: RunningService) -> AsyncIterator[httpx.AsyncClien
         token = await accounts.add_token(acquired, account, "test")
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx.AsyncClient(
-        base_url=shared_service.address.url, headers=headers, timeout=PATIENCE_S
+        base_url=shared_service.address.url, headers=headers, timeout=PATIENCE_S, verify=False
     ) as http:
         yield http
 

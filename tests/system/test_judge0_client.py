@@ -197,6 +197,7 @@ async def test_the_client_of_judge0_runs_programs(shared_service: RunningService
         base_url=served.url + "/judge0",
         headers={"X-Auth-Token": served.token},
         timeout=PATIENCE_S,
+        verify=False,
     ) as client:
 
         async def is_listed() -> bool:

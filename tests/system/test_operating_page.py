@@ -209,7 +209,7 @@ async def until_exported(port: int, metric: str) -> None:
     async def is_exported() -> bool:
         return metric in (await client.get(f"http://127.0.0.1:{port}/metrics")).text
 
-    async with httpx.AsyncClient(trust_env=False) as client:
+    async with httpx.AsyncClient(trust_env=False, verify=False) as client:
         await until(is_exported)
 
 

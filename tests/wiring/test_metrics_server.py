@@ -15,13 +15,13 @@ def test_a_role_serves_its_metrics(role: str) -> None:
     port = find_free("127.0.0.1", 0).port
     settings = load_settings(metrics_port=port - PORT_OFFSETS[role])
     with metrics_served(settings, role):
-        answer = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False)
+        answer = httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False, verify=False)
         assert answer.status_code == 200
         assert "deemster_stalled_jobs_total" in answer.text
         with metrics_served(settings, role):
             pass  # a second worker has no port, and works nevertheless
     with pytest.raises(httpx.ConnectError):
-        httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False)
+        httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False, verify=False)
 
 
 def test_without_the_setting_no_port_is_used() -> None:

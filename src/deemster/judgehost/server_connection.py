@@ -13,7 +13,7 @@ import structlog
 from pydantic import ValidationError
 
 from deemster import __version__
-from deemster.client.endpoint import check_url, is_local
+from deemster.client.endpoint import check_url, is_local, tls_for
 from deemster.domain.errors import LostRace, Refused, Unavailable
 from deemster.domain.judge_host import HostKey
 from deemster.domain.request_signature import (
@@ -105,6 +105,7 @@ class ServerConnection:
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=20),
             follow_redirects=False,
             trust_env=not is_local(url),  # no proxy for this machine itself
+            verify=tls_for(url),
         ) as client:
             yield cls(client, url.rstrip("/"), key, answers, backoff or Backoff())
 
