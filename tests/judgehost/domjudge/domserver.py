@@ -96,7 +96,7 @@ class DomServerStub:
             "script_timelimit": 30,
             "script_memory_limit": 524288,
             "script_filesize_limit": 65536,
-            "timelimit_overshoot": "1s|10%",
+            "timelimit_overshoot": "0.2s|10%",
             "output_storage_limit": 2000,
             "diskspace_error": 1048576,
         }
