@@ -1,12 +1,13 @@
 """The URL and the token come from arguments or from the environment."""
 
+import ssl
 import subprocess
 import sys
 
 import pytest
 
 from deemster.client import AsyncDeemster, Deemster
-from deemster.client.endpoint import find_endpoint, is_local
+from deemster.client.endpoint import find_endpoint, is_local, tls_for
 
 HEAVY = {"asyncpg", "fastapi", "pydantic", "structlog", "typer", "uvloop", "websockets"}
 
@@ -52,6 +53,14 @@ def test_proxies_are_not_for_this_machine() -> None:
     assert is_local("http://[::1]:8000")
     assert not is_local("https://judge.example.org")
     assert not is_local("http://127.0.0.1.example.org")
+
+
+def test_certificates_are_verified_and_only_loaded_for_tls() -> None:
+    assert tls_for("https://judge.example") is True
+    plain = tls_for("http://judge.example")
+    assert isinstance(plain, ssl.SSLContext)
+    assert (plain.verify_mode, plain.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert plain.get_ca_certs() == []
 
 
 def test_importing_the_client_imports_nothing_of_the_server() -> None:

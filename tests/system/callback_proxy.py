@@ -111,7 +111,9 @@ async def proxy_to(server_url: str, address: str) -> AsyncIterator[CallbackProxy
     with socket.create_server((address, 0)) as bound:
         url = f"http://{address}:{bound.getsockname()[1]}"
         async with (
-            httpx.AsyncClient(base_url=server_url, timeout=60, trust_env=False, verify=False) as http,
+            httpx.AsyncClient(
+                base_url=server_url, timeout=60, trust_env=False, verify=False
+            ) as http,
             asyncio.TaskGroup() as group,
         ):
             proxy = CallbackProxy(http, url)

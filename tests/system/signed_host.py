@@ -132,5 +132,7 @@ async def open_host(service: Service, port: int, name: str) -> AsyncIterator[Sig
     async with transaction(service.pool) as writing:
         host = await judge_hosts.add(writing, name, created_by="test")
     key = derive_key(SECRET.encode(), host, 1)
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=60, verify=False) as http:
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{port}", timeout=60, verify=False
+    ) as http:
         yield SignedHost(http, key)
