@@ -50,8 +50,11 @@ class CacheInvalidation:
         self._cache.versions.bump(work)
         self._cache.versions.bump(account)
 
+    def forget_status(self, work: WorkId) -> None:
+        self._cache.versions.bump(work)
+
     def forget_list(self, account: AccountId) -> None:
-        """Call it after the account has submitted."""
+        """Call it after the account has submitted, or was told of a verdict."""
         self._cache.versions.bump(account)
 
     def forget_submissions(self) -> None:
@@ -90,6 +93,7 @@ class AppState:
             live_output.wake(change.work)
 
         feed.on_event(on_event)
+        feed.on_settled(invalidation.forget_status)
         admission = Admission(dependencies, live_workers)
         return cls(
             dependencies=dependencies,

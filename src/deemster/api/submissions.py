@@ -83,6 +83,7 @@ async def await_submission(
     if wait_s > 0:
         with waiting_request(state, caller, wait_s) as bounded_s:
             await state.feed.wait_until_settled(SubmissionId(submission), bounded_s, is_settled)
+        state.cache_invalidation.forget_list(caller.id)
     return await cached_submission(state, caller, submission)
 
 

@@ -15,7 +15,7 @@ from deemster.store.pool import Connection, Pool, connect, connection, outages_a
 OUTBOX_CHANNEL: Final = "deemster_outbox"
 """The outbox has rows to send."""
 EVENT_CHANNEL: Final = "deemster_event"
-"""Events of submissions were committed."""
+"""Events of submissions were committed; the payload may name some that have a verdict now."""
 STOP_CHANNEL: Final = "deemster_stop"
 """A running submission or execution was cancelled; the payload is its id."""
 INPUT_CHANNEL: Final = "deemster_input"
@@ -47,6 +47,7 @@ class Notifier:
         self._called = asyncio.Event()
         self._soon = asyncio.Event()
         self._urgent = asyncio.Event()
+        self._settled: list[WorkId] = []
 
     @classmethod
     @asynccontextmanager
@@ -59,6 +60,11 @@ class Notifier:
         """Sends a NOTIFY as soon as the caller lets other tasks run."""
         self._urgent.set()
         self.notify_soon()
+
+    def notify_settled(self, work: WorkId) -> None:
+        """The same, and names a submission or execution whose outcome is known."""
+        self._settled.append(work)
+        self.notify()
 
     def notify_soon(self) -> None:
         """For news that can wait a moment: what follows at once needs no second NOTIFY."""
@@ -94,8 +100,13 @@ class Notifier:
         is_urgent = self._urgent.is_set()
         for each in (self._called, self._soon, self._urgent):
             each.clear()
+        # Those who wait for one that is not named learn it from its events, a little later.
+        named, self._settled = self._settled[:IDS_OF_NOTICE], []
         await acquired.execute(
-            "SELECT pg_notify($1, '')", self._channel, timeout=SEND_TIMEOUT_S
+            "SELECT pg_notify($1, $2)",
+            self._channel,
+            " ".join(named),
+            timeout=SEND_TIMEOUT_S,
         )
         if is_urgent:
             await asyncio.sleep(GATHER_S)

@@ -129,6 +129,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             most_tries=settings.run_attempts,
             on_start=notifier.notify_later,
             on_end=notifier.notify,
+            on_settled=notifier.notify_settled,
         )
         after_verdict = await enter(
             open_stage_handlers(
@@ -229,6 +230,7 @@ async def open_executing(
             most_tries=settings.run_attempts,
             on_start=notifier.notify_soon,
             on_end=notifier.notify,
+            on_settled=notifier.notify_settled,
         )
         async with Consumer.open(
             queue_url(settings),

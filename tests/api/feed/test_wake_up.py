@@ -12,9 +12,12 @@ from deemster.api.feed.subscriptions import Subscriber, Topic
 from deemster.domain.ids import SubmissionId
 from deemster.domain.lifecycle import State
 from deemster.pipeline.verdict.cancel import cancel
+from deemster.store import events
+from deemster.store.events import ChangedWork, Snapshot
 from deemster.store.notifications import EVENT_CHANNEL, Listener, Notifier
 from deemster.store.pool import Pool, connection
 from tests.builders import make_account, make_submission, queue_submission
+from tests.waiting import until
 
 HOUR_S = 3600.0
 TIMEOUT_S = 60.0
@@ -79,6 +82,37 @@ async def test_a_notifier_wakes_the_feed_after_commits_of_other_processes(
             notify(notifier)
             states = await states_until(subscriber, State.QUEUED)
     assert states[-1] is State.QUEUED
+
+
+async def test_h1_a_wait_ends_when_a_notice_names_its_submission(
+    pool: Pool, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H1: the wait needs no events; here none are found."""
+
+    async def is_settled() -> bool:
+        return False
+
+    async def find_nothing(_: object, seen: Snapshot) -> tuple[Snapshot, list[ChangedWork]]:
+        return seen, []
+
+    told: list[str] = []
+    async with (
+        running_feed(pool, database_url) as feed,
+        Notifier.open(pool, EVENT_CHANNEL) as notifier,
+        asyncio.TaskGroup() as group,
+    ):
+        monkeypatch.setattr(events, "changed_since", find_nothing)
+        feed.on_settled(told.append)
+        submissions = [await make_submission(pool) for _ in range(2)]
+        waits = [
+            group.create_task(feed.wait_until_settled(each, HOUR_S, is_settled))
+            for each in submissions
+        ]
+        await until(lambda: len(feed.settled) == 2)
+        notifier.notify_settled(submissions[0])
+        await until(waits[0].done)
+        assert (told, waits[1].done()) == (submissions[:1], False)
+        waits[1].cancel()
 
 
 async def test_an_ordered_subscriber_is_told_soon_after_the_earlier_transaction_has_ended(

@@ -158,10 +158,11 @@ async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_comm
         RunningJobs(pool, WorkerId(new_id(WORKER))),
         on_start=lambda: told.append("start"),
         on_end=lambda: told.append("end"),
+        on_settled=lambda settled: told.append(f"settled {settled}"),
     )
     await execution.run(submission, lambda _lease_s: None)
     assert told_before_judging == ["start"]
-    assert told == ["start", "end"]
+    assert told == ["start", f"settled {submission}"]
     assert count("deemster_verdicts_total", verdict="accepted") == 1
     for name in ("queue_wait", "run", "time_to_verdict"):
         assert count(f"deemster_{name}_seconds_count", queue="default") == 1, name

@@ -29,6 +29,7 @@ BATCH: Final = 500
 """Events that one statement reads."""
 
 OnEvent = Callable[[ChangedWork], None]
+OnSettled = Callable[[WorkId], None]
 log = structlog.get_logger()
 
 
@@ -42,7 +43,9 @@ class Feed:
     def __init__(
         self, pool: Pool, wait: Callable[[float], Awaitable[object]] = asyncio.sleep
     ) -> None:
-        """`wait` returns when other processes have committed events, or after the timeout."""
+        """`wait` returns when other processes have committed events, or after the timeout. The
+        payloads that it may return name what has a verdict.
+        """
         self.pool = pool
         self._wait = wait
         self.subscriptions = Subscriptions()
@@ -53,6 +56,7 @@ class Feed:
         self.settled = Watchers()
         """Requests that wait until the verdict of a submission is known."""
         self._callbacks: list[OnEvent] = []
+        self._settled_callbacks: list[OnSettled] = []
         self._snapshot: Snapshot | None = None
         self._cursor = EventCursor(0, 0)
         """All events up to here were delivered in order."""
@@ -67,6 +71,10 @@ class Feed:
     def on_event(self, callback: OnEvent) -> None:
         """The callback gets each event at least once, and before any subscriber."""
         self._callbacks.append(callback)
+
+    def on_settled(self, callback: OnSettled) -> None:
+        """The callback gets what a notice names, before its events are read."""
+        self._settled_callbacks.append(callback)
 
     @contextmanager
     def subscribe(self, topic: Topic) -> Iterator[Subscriber]:
@@ -159,7 +167,15 @@ class Feed:
                 held_back_s *= 2
             gather_s = min(GATHER_S, period_s)
             await asyncio.sleep(gather_s)
-            await self._wait(period_s - gather_s)
+            self._wake_named(await self._wait(period_s - gather_s))
+
+    def _wake_named(self, payloads: object) -> None:
+        """Wakes those who wait for what the notices name: they need no events."""
+        for payload in payloads if isinstance(payloads, list) else ():
+            for work in map(work_id, str(payload).split()):
+                for callback in self._settled_callbacks:
+                    callback(work)
+                self.settled.wake(work)
 
     @property
     def _holds_back(self) -> bool:

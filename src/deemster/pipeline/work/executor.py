@@ -96,6 +96,8 @@ class JobExecutor(Generic[D, R]):
     """Called when the start of a job is committed, so that clients are told soon."""
     on_end: Callable[[], None] = lambda: None
     """Called when its result is committed, so that clients are told at once."""
+    on_settled: Callable[[WorkId], None] | None = None
+    """Called instead if the outcome of the run is known, and not that it has to be repeated."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         """Answers the queue whether the job is done or has to come again later."""
@@ -149,7 +151,10 @@ class JobExecutor(Generic[D, R]):
                     result = RETURNED
                 else:
                     result = await self._record(details, running, outcome)
-                self.on_end()
+                if self.on_settled is not None and result not in FAILURES:
+                    self.on_settled(details.id)
+                else:
+                    self.on_end()
         took_s = time.monotonic() - began
         counts.end(task, result if result in FAILURES else DONE, took_s)
         RUN_TIME.labels(QUEUE_OF[task], details.language).observe(took_s)
