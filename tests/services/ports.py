@@ -1,5 +1,6 @@
 """Reserves TCP ports for servers that tests restart."""
 
+import atexit
 import random
 import socket
 from contextlib import suppress
@@ -24,3 +25,9 @@ def reserved_port() -> int:
             reservation.bind(f"\0deemster-test-port-{port}")
             reservations.append(reservation.dup())
             return port
+
+
+@atexit.register
+def give_ports_back() -> None:
+    for each in reservations:
+        each.close()
