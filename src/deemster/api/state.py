@@ -47,10 +47,11 @@ class CacheInvalidation:
 
     def forget_work(self, work: WorkId, account: AccountId) -> None:
         """Drops the status of a submission or execution, and its owner's list."""
-        self._cache.versions.bump(work)
-        self._cache.versions.bump(account)
+        self.forget_status(work)
+        self.forget_list(account)
 
     def forget_status(self, work: WorkId) -> None:
+        """Drops the cached answer about a submission or execution."""
         self._cache.versions.bump(work)
 
     def forget_list(self, account: AccountId) -> None:
