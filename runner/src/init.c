@@ -262,7 +262,9 @@ static int await_request(struct run *run, struct fault *fault)
         bool code = run->request.head.flags & REQUEST_CODE;
         bool data = run->request.head.flags & REQUEST_DATA;
         bool stage = run->request.head.flags & REQUEST_STAGE;
-        if (count != 3 + code + data + stage ||
+        bool awaits = run->request.head.flags & REQUEST_AWAIT_EVENT;
+        bool tells = run->request.head.flags & REQUEST_TELL_END;
+        if (count != 3 + code + data + stage + awaits + tells ||
             run->request.head.profile >= (uint32_t)run->slot->options->profile_count ||
             run->request.head.view >= (uint32_t)run->slot->options->views.count)
             return fail_with(fault, "parse-request", EINVAL);
@@ -270,6 +272,8 @@ static int await_request(struct run *run, struct fault *fault)
         run->code = code ? fds[3] : -1;
         run->data = data ? fds[3 + code] : -1;
         run->staging = stage ? fds[3 + code + data] : -1;
+        run->awaited = awaits ? fds[3 + code + data + stage] : -1;
+        run->end_event = tells ? fds[3 + code + data + stage + awaits] : -1;
         return 0;
     }
 }
@@ -324,9 +328,7 @@ static int prepare_run(struct run *run, struct fault *fault)
         run->slot->shared->init_died = true; /* a part of a view may be left in the root */
         return fail(fault, "attach-view");
     }
-    if (attach_mounts(run, fault) || size_scratch(run, fault))
-        return -1;
-    return warm_prepare(run, fault);
+    return attach_mounts(run, fault) || size_scratch(run, fault) ? -1 : 0;
 }
 
 /* Returns the signal that an instruction asks for, or 0. */
@@ -334,6 +336,12 @@ static int signal_of(uint32_t instruction)
 {
     const uint32_t number = instruction - INSTRUCTION_SIGNAL;
     return number >= 1 && number <= WIRE_MAX_SIGNAL ? (int)number : 0;
+}
+
+static void cancel_before_start(struct run *run)
+{
+    run->report->ended_ns = now_ns();
+    end_run(run, END_CANCELLED, 0);
 }
 
 /* With STAGE: puts Python's files into the scratch and waits until it is filled. False: the
@@ -357,11 +365,39 @@ static bool stage_scratch(struct run *run, struct fault *fault)
     case INSTRUCTION_START:
         return true;
     case INSTRUCTION_CANCEL:
-        run->report->ended_ns = now_ns();
-        end_run(run, END_CANCELLED, 0);
+        cancel_before_start(run);
         return false;
     default:
         run->slot->shared->closed = true;
+        return false;
+    }
+}
+
+/* With AWAIT_EVENT: waits for it. False: the program is not to be started, and the report or the
+ * fault says why. */
+static bool await_event(struct run *run, struct fault *fault)
+{
+    if (run->awaited < 0)
+        return true;
+    struct pollfd watched[] = {{run->awaited, POLLIN, 0}, {run->slot->channel, POLLIN, 0}};
+    for (;;) {
+        if (ppoll(watched, 2, NULL, NULL) < 0) {
+            if (errno == EINTR)
+                continue;
+            fail(fault, "await-event");
+            return false;
+        }
+        if (!watched[1].revents) {
+            close(run->awaited);
+            return true;
+        }
+        const uint32_t instruction = slot_await_instruction(run->slot);
+        if (signal_of(instruction))
+            continue; /* there is no program to send it to yet */
+        if (instruction == INSTRUCTION_CANCEL)
+            cancel_before_start(run);
+        else
+            run->slot->shared->closed = true;
         return false;
     }
 }
@@ -625,7 +661,20 @@ static void read_rusage(struct report *report, uint64_t sampled_peak, uint64_t l
 static bool begin(struct run *run, struct fault *fault)
 {
     return await_request(run, fault) == 0 && prepare_run(run, fault) == 0 &&
-           stage_scratch(run, fault) && start_run(run, fault) == 0;
+           stage_scratch(run, fault) && await_event(run, fault) &&
+           warm_prepare(run, fault) == 0 && start_run(run, fault) == 0;
+}
+
+/* With TELL_END: starts the run that waits for the end of this one. */
+static int tell_end(struct run *run)
+{
+    const uint64_t one = 1;
+    if (run->end_event < 0)
+        return 0;
+    if (write(run->end_event, &one, sizeof one) != sizeof one)
+        return fail(&run->slot->shared->fault, "tell-end");
+    close(run->end_event);
+    return 0;
 }
 
 /* Whether the next run can have the same init: the program ended by itself, and neither another
@@ -678,7 +727,7 @@ void init_main(void *argument)
         _exit(1);
     begin_or_exit(run);
     for (watch(run); can_stay(run); watch(run)) {
-        if (run_finish(run, 1 + warm_alive(run)) || run_get_ready(run))
+        if (run_finish(run, 1 + warm_alive(run)) || tell_end(run) || run_get_ready(run))
             _exit(0);
         run->init_reused = true;
         begin_or_exit(run);

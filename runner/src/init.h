@@ -56,6 +56,8 @@ struct run {
     int stdio[3];
     int code, data; /* mounts to attach; -1: none */
     int staging;    /* socket; -1: none */
+    int awaited;    /* event before which the program does not start; -1: none */
+    int end_event;  /* event that tells the end of the run; -1: none */
     int children;   /* signalfd */
     int exec_error;
     const char *exec_step;

@@ -39,7 +39,8 @@ const char *wire_parse_request(char *packet, size_t bytes, struct request *out)
         return "unknown flags";
     if ((head->flags & REQUEST_CODE && head->flags & REQUEST_SAME_CODE) ||
         (head->flags & REQUEST_DATA && head->flags & REQUEST_SAME_DATA) ||
-        (head->flags & REQUEST_PAIRED && head->flags & REQUEST_TERMINAL))
+        (head->flags & REQUEST_PAIRED && head->flags & REQUEST_TERMINAL) ||
+        (head->flags & REQUEST_STAGE && head->flags & REQUEST_AWAIT_EVENT))
         return "flags that exclude each other";
     if (head->argc < 1 || head->argc > WIRE_MAX_STRINGS || head->envc > WIRE_MAX_STRINGS)
         return "too few or too many strings";

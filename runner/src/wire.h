@@ -20,7 +20,7 @@
 
 enum slot_instruction {
     /* struct request_head, then text; descriptors: stdin, stdout, stderr [, code] [, data]
-     * [, staging socket] */
+     * [, staging socket] [, event to wait for] [, event of the end] */
     INSTRUCTION_RUN = 1,
     /* struct instruction: end the running program; ignored if none runs */
     INSTRUCTION_CANCEL = 2,
@@ -55,9 +55,15 @@ enum request_flag {
     REQUEST_TERMINAL = 1 << 8,
     /* The program is an interpreter, which may be a copy of one that has already started. */
     REQUEST_WARM = 1 << 9,
+    /* One more descriptor, an eventfd: wait until it can be read, or for CANCEL, before the program
+     * and its clocks start. Not with STAGE. */
+    REQUEST_AWAIT_EVENT = 1 << 10,
+    /* One more descriptor, an eventfd: add 1 to it when the run has ended and left no process, if
+     * its init stays for the next run. */
+    REQUEST_TELL_END = 1 << 11,
 };
-#define REQUEST_FLAGS_KNOWN 1023
-#define WIRE_MAX_FDS        6
+#define REQUEST_FLAGS_KNOWN 4095
+#define WIRE_MAX_FDS        8
 
 struct instruction {
     uint32_t magic;

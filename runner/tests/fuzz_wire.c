@@ -31,7 +31,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         if (flags & ~(uint32_t)REQUEST_FLAGS_KNOWN ||
             (flags & REQUEST_CODE && flags & REQUEST_SAME_CODE) ||
             (flags & REQUEST_DATA && flags & REQUEST_SAME_DATA) ||
-            (flags & REQUEST_PAIRED && flags & REQUEST_TERMINAL))
+            (flags & REQUEST_PAIRED && flags & REQUEST_TERMINAL) ||
+            (flags & REQUEST_STAGE && flags & REQUEST_AWAIT_EVENT))
             abort();
     }
     free(copy);

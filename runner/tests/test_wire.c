@@ -88,6 +88,7 @@ static void refuses_each_wrong_field(void)
     REFUSES(head.flags = REQUEST_CODE | REQUEST_SAME_CODE);
     REFUSES(head.flags = REQUEST_DATA | REQUEST_SAME_DATA);
     REFUSES(head.flags = REQUEST_PAIRED | REQUEST_TERMINAL);
+    REFUSES(head.flags = REQUEST_STAGE | REQUEST_AWAIT_EVENT);
     REFUSES(head.argc = 0);
     REFUSES(head.argc = WIRE_MAX_STRINGS + 1);
     REFUSES(head.envc = WIRE_MAX_STRINGS + 1);

@@ -1,13 +1,16 @@
 """Runs that are made ready in one box while another program runs in the other."""
 
+import asyncio
 import os
 import signal
-from contextlib import AbstractAsyncContextManager, suppress
+import time
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from deemster.domain.run_status import RunStatus
+from deemster.sandbox.activity import program_threads
 from deemster.sandbox.boxes import Boxes, PreparedRun
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault
@@ -34,13 +37,95 @@ async def test_a_prepared_run_starts_when_the_one_before_has_ended() -> None:
     ):
         first.start()
         second.start_when_ended(first)
-        assert second.in_slot.sent is None
-        one = await first.report()
-        assert second.in_slot.sent is not None, "it did not wait for whoever wants the report"
-        two = await second.report()
+        one, two = await first.report(), await second.report()
     assert (one.status, two.status) == (RunStatus.OK, RunStatus.OK)
     assert (bytes(outputs[0]), bytes(outputs[1])) == (b"one", b"two")
-    assert two.ended_ns - two.wall_ns > one.ended_ns
+    assert two.started_ns > one.ended_ns
+
+
+async def test_the_next_run_does_not_wait_for_this_process() -> None:
+    """Where an init stays for the next run, it lets that run start."""
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes:
+        if not await keeps_inits(boxes):
+            pytest.skip("every run gets an init of its own here")
+        async with (
+            prepared(boxes, shell("sleep 0.1")) as first,
+            prepared(boxes, shell("sleep 1000")) as second,
+        ):
+            first.start()
+            second.start_when_ended(first)
+            deadline = time.monotonic() + 60
+            while not any(program_threads(second.slot.spawner_pid)):
+                assert time.monotonic() < deadline, "it did not start"
+                time.sleep(0.01)  # noqa: ASYNC251 - this process reads no report meanwhile
+            assert first.in_slot.sent is not None
+            assert not first.in_slot.sent.done()
+
+
+async def test_a_run_that_leaves_processes_lets_the_next_one_start() -> None:
+    """Its init ends, so this process has to tell the next run."""
+    async with (
+        Boxes.open(slots=2, runner=RUNNER) as boxes,
+        prepared(boxes, shell("sleep 1000 & exit 4")) as first,
+        prepared(boxes, shell("exit 5")) as second,
+    ):
+        first.start()
+        second.start_when_ended(first)
+        one, two = await first.report(), await second.report()
+    assert (one.exit_code, two.exit_code) == (4, 5)
+    assert two.started_ns > one.ended_ns
+
+
+async def test_a_run_that_waits_can_be_ended() -> None:
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes:
+        output = bytearray()
+        async with prepared(boxes, shell("sleep 0.5; echo one")) as first:
+            async with boxes.prepare_run(
+                shell("echo two"), stdin=b"", stdout=output.extend, stderr=ignore
+            ) as second:
+                first.start()
+                second.start_when_ended(first)
+            assert (await boxes.run(shell("echo three"))).stdout == b"three\n"
+            assert (await first.report()).status is RunStatus.OK
+        assert not output
+
+
+async def test_a_signal_to_a_run_that_waits_is_ignored() -> None:
+    async with (
+        Boxes.open(slots=2, runner=RUNNER) as boxes,
+        prepared(boxes, shell("sleep 0.3")) as first,
+        prepared(boxes, shell("exit 6")) as second,
+    ):
+        first.start()
+        second.start_when_ended(first)
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            second.slot.send_signal(number)
+        await first.report()
+        assert (await second.report()).exit_code == 6
+
+
+async def test_the_runs_of_a_long_sequence_never_overlap() -> None:
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes, AsyncExitStack() as first:
+        async with prepared(boxes, shell("true")), prepared(boxes, shell("true")):
+            pass  # both boxes are there now
+        files = open_files()
+        current = await first.enter_async_context(prepared(boxes, shell("true")))
+        current.start()
+        ended_ns, closing = 0, first.pop_all()
+        for code in range(100):
+            async with closing:
+                following = AsyncExitStack()
+                ahead = await following.enter_async_context(
+                    prepared(boxes, shell(f"exit {code}"))
+                )
+                ahead.start_when_ended(current)
+                report = await current.report()
+                assert report.started_ns > ended_ns
+                ended_ns = report.ended_ns
+            current, closing = ahead, following
+        assert (await current.report()).exit_code == 99
+        await closing.aclose()
+        assert open_files() == files
 
 
 async def test_a_run_after_one_that_has_ended_starts_at_once() -> None:
@@ -97,8 +182,34 @@ async def test_no_run_starts_after_one_that_was_lost() -> None:
             os.kill(first.slot.spawner_pid, signal.SIGKILL)
             with pytest.raises(SandboxFault):
                 await first.report()
-            assert second.in_slot.sent is None
+            await asyncio.sleep(0.2)
+            assert second.in_slot.sent is not None
+            assert not second.in_slot.sent.done()
         assert (await boxes.run(shell("echo hi"))).stdout == b"hi\n"
+
+
+async def test_the_box_of_a_run_that_waits_can_be_lost() -> None:
+    async with Boxes.open(slots=2, runner=RUNNER) as boxes:
+        async with (
+            prepared(boxes, shell("sleep 0.3; exit 7")) as first,
+            prepared(boxes, shell("true")) as second,
+        ):
+            first.start()
+            second.start_when_ended(first)
+            os.kill(second.slot.spawner_pid, signal.SIGKILL)
+            assert (await first.report()).exit_code == 7
+            with pytest.raises(SandboxFault):
+                await second.report()
+        assert (await boxes.run(shell("echo hi"))).stdout == b"hi\n"
+
+
+async def keeps_inits(boxes: Boxes) -> bool:
+    """Whether the programs of a box have the same init, and so the same namespace."""
+    async with prepared(boxes, shell("true")):  # so that only one box is free
+        command = shell("readlink /proc/self/ns/pid")
+        namespaces = [(await boxes.run(command)).stdout for _ in range(2)]
+    assert all(namespaces)
+    return namespaces[0] == namespaces[1]
 
 
 def names_under(pid: int) -> set[bytes]:

@@ -142,7 +142,7 @@ class Boxes:
             with ExitStack() as closing:
                 request, mounts = await self._prepare(slot, command, io, closing)
                 slot.mounts = None  # not known until the slot has reported
-                in_slot = SlotRun(slot, request, io)
+                in_slot = SlotRun(slot, request, io, has_end_event=True)
                 closing.callback(in_slot.close)
                 yield PreparedRun(slot, command, io, mounts, in_slot)
         finally:

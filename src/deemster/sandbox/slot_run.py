@@ -1,6 +1,7 @@
 """One run in a slot: opens and serves its streams, starts it, and waits for its report."""
 
 import asyncio
+import os
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -34,7 +35,9 @@ class SlotResult:
 class SlotRun:
     """One run in a slot: its streams are open, and it can be started at any time."""
 
-    def __init__(self, slot: Slot, request: SlotRequest, io: RunIO) -> None:
+    def __init__(
+        self, slot: Slot, request: SlotRequest, io: RunIO, *, has_end_event: bool = False
+    ) -> None:
         self._slot = slot
         self._request = request
         self._io = io
@@ -44,6 +47,8 @@ class SlotRun:
         self._timer: asyncio.TimerHandle | None = None
         self._is_over = False
         """It has ended, or somebody else ends it."""
+        self.end_event = os.eventfd(0) if has_end_event else -1
+        """Another run may wait for it."""
         self._streams: list[Stream] = []
         size = request.output_bytes
         try:
@@ -57,37 +62,52 @@ class SlotRun:
 
     def start(self) -> None:
         """Sends the request, for which the slot must be free."""
-        slot, request, io = self._slot, self._request, self._io
-        fds = [self._stdin.child_fd, self._out.child_fd, self._err.child_fd, *request.mounts]
-        report, self._staging = slot.send_request(
-            request.packet, fds, staged=io.stage is not None
-        )
-        self.sent = report
-        for stream in self._streams:
-            stream.start(slot.loop)
-        if io.stage is None:
+        report = self._send()
+        if self._io.stage is None:
             self._expect_report(report)
 
     def start_when_ended(self, earlier: "SlotRun") -> None:
-        """Starts this run as soon as the report of another one has come, if it comes.
+        """Starts this run as soon as another one, which is still open, has ended with a report.
 
-        The run has started before anybody who waits for the other one's result goes on.
+        The request is sent now, and the slot waits for the event of the other run's end.
         """
         assert earlier.sent is not None, "it was started"
-        if earlier.sent.done():
-            self._start_after(earlier.sent)
-        else:
-            earlier.sent.add_done_callback(self._start_after)
-
-    def _start_after(self, report: asyncio.Future[RawAndScratch]) -> None:
-        if self._is_over or report.cancelled() or report.exception() is not None:
-            return
         try:
-            self.start()
+            report = self._send(earlier.end_event)
         except SandboxFault as fault:
             self.sent = self._slot.loop.create_future()
             self.sent.set_exception(fault)
             self.sent.exception()  # marks it as retrieved: nobody may ask for the result
+            return
+        if earlier.sent.done():
+            self._expect_report(report)
+        else:
+            earlier.sent.add_done_callback(lambda _: self._expect_report(report))
+
+    def _send(self, awaited: int = -1) -> asyncio.Future[RawAndScratch]:
+        """`awaited`: the event after which the program starts."""
+        slot, request, io = self._slot, self._request, self._io
+        fds = [self._stdin.child_fd, self._out.child_fd, self._err.child_fd, *request.mounts]
+        flags = 0
+        if awaited >= 0:
+            flags |= wire.RequestFlag.AWAIT_EVENT
+            fds.append(awaited)
+        if self.end_event >= 0:
+            flags |= wire.RequestFlag.TELL_END
+            fds.append(self.end_event)
+        packet = wire.with_flags(request.packet, flags) if flags else request.packet
+        report, self._staging = slot.send_request(packet, fds, staged=io.stage is not None)
+        self.sent = report
+        if self.end_event >= 0:
+            report.add_done_callback(self._tell_end)
+        for stream in self._streams:
+            stream.start(slot.loop)
+        return report
+
+    def _tell_end(self, report: asyncio.Future[RawAndScratch]) -> None:
+        """Init has told it already, unless it had to end with its run."""
+        if self.end_event >= 0 and not report.cancelled() and report.exception() is None:
+            os.eventfd_write(self.end_event, 1)
 
     async def result(self) -> SlotResult:
         """Waits until the program has ended, after the run was started."""
@@ -110,6 +130,8 @@ class SlotRun:
         return SlotResult(raw, (out.finish(), out.truncated), (err.finish(), err.truncated))
 
     def _expect_report(self, report: asyncio.Future[RawAndScratch]) -> None:
+        if self._is_over or report.done():
+            return
         self._timer = self._slot.loop.call_later(READ_AFTER_S, self._follow, report)
 
     def _follow(self, report: asyncio.Future[RawAndScratch]) -> None:
@@ -132,6 +154,9 @@ class SlotRun:
         self._is_over = True
         for stream in self._streams:
             stream.close()
+        if self.end_event >= 0:
+            os.close(self.end_event)
+            self.end_event = -1
 
 
 async def run_in_slot(slot: Slot, request: SlotRequest, io: RunIO) -> SlotResult:

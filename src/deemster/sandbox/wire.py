@@ -21,6 +21,9 @@ MAX_SIGNAL: Final = 31
 
 INSTRUCTION: Final = struct.Struct("=II")
 REQUEST: Final = struct.Struct("=4I6Q8I")
+FLAGS: Final = struct.Struct("=I")
+FLAGS_OFFSET: Final = 8
+"""Of the flags in a request."""
 REPORT: Final = struct.Struct("=IIiI3QIIiIQ32s")
 EVENT: Final = struct.Struct("=IIIiII32s")
 STAGE_REQUEST: Final = struct.Struct("=4I")
@@ -66,6 +69,8 @@ class RequestFlag(IntEnum):
     PAIRED = 128
     TERMINAL = 256
     WARM = 512
+    AWAIT_EVENT = 1024
+    TELL_END = 2048
 
 
 class End(IntEnum):
@@ -158,6 +163,14 @@ def pack_request(
         view_index,
     )
     return head + text
+
+
+def with_flags(packet: bytes, flags: int) -> bytes:
+    """The same request with more flags."""
+    changed = bytearray(packet)
+    (present,) = FLAGS.unpack_from(changed, FLAGS_OFFSET)
+    FLAGS.pack_into(changed, FLAGS_OFFSET, present | flags)
+    return bytes(changed)
 
 
 @lru_cache(maxsize=64)  # the cases of a submission have the same
