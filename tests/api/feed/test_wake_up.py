@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
@@ -15,7 +16,7 @@ from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import events
 from deemster.store.events import ChangedWork, Snapshot
 from deemster.store.notifications import EVENT_CHANNEL, Listener, Notifier
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import Connection, Pool, connection
 from tests.builders import make_account, make_submission, queue_submission
 from tests.waiting import until
 
@@ -132,3 +133,34 @@ async def test_an_ordered_subscriber_is_told_soon_after_the_earlier_transaction_
             async with asyncio.timeout(TIMEOUT_S):
                 while State.CANCELLED not in told:
                     told += [each.event.state for each in await subscriber.wait()]
+
+
+async def test_many_notices_that_nobody_waits_for_cause_few_reads(
+    pool: Pool, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a notice names is told all the same."""
+    monkeypatch.setattr(feed_module, "GATHER_UNAWAITED_S", HOUR_S)
+    reads = 0
+    changed_since = events.changed_since
+
+    async def count(acquired: Connection, seen: Snapshot) -> tuple[Snapshot, list[ChangedWork]]:
+        nonlocal reads
+        reads += 1
+        return await changed_since(acquired, seen)
+
+    told: list[str] = []
+    async with (
+        running_feed(pool, database_url) as feed,
+        Notifier.open(pool, EVENT_CHANNEL) as notifier,
+    ):
+        feed.on_settled(told.append)
+        monkeypatch.setattr(events, "changed_since", count)
+        submissions = [await make_submission(pool) for _ in range(5)]
+        for submission in submissions:
+            notifier.notify_settled(submission)
+            await until(partial(told.__contains__, submission), patience_s=TIMEOUT_S)
+        assert reads <= 1, "the first one may have been due already"
+        with feed.subscribe(Topic(work=submissions[0])) as subscriber:
+            await queue_submission(pool, submissions[0])
+            notifier.notify()
+            assert await states_until(subscriber, State.QUEUED)

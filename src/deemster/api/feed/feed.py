@@ -22,6 +22,8 @@ BUSY_S: Final = 0.1
 IDLE_S: Final = 0.25
 GATHER_S: Final = 0.005
 """Shortest time between two reads: many notices in a row cause few reads."""
+GATHER_UNAWAITED_S: Final = 0.05
+"""The same while nobody waits for events: cached responses may be older by so much."""
 HELD_BACK_S: Final = 0.002
 """First pause if an event waits for an earlier transaction; the next ones are longer."""
 PROGRESS_S: Final = 1.0
@@ -158,16 +160,32 @@ class Feed:
                 if not is_connected:
                     log.info("events.resumed")
                 is_connected = True
-            is_awaited = len(self.subscriptions) or len(self.settled)
-            period_s = BUSY_S if is_awaited else IDLE_S
+            period_s = BUSY_S if self._is_awaited else IDLE_S
             if not self._holds_back:
                 held_back_s = HELD_BACK_S
             elif held_back_s < period_s:
                 period_s = held_back_s
                 held_back_s *= 2
-            gather_s = min(GATHER_S, period_s)
-            await asyncio.sleep(gather_s)
-            self._wake_named(await self._wait(period_s - gather_s))
+            await self._pause(period_s)
+
+    @property
+    def _is_awaited(self) -> bool:
+        return bool(len(self.subscriptions) or len(self.settled))
+
+    async def _pause(self, most_s: float) -> None:
+        """Returns when events are to be read: soon after a notice, or after this time."""
+        now = asyncio.get_running_loop().time
+        began, is_notified = now(), False
+        await asyncio.sleep(min(GATHER_S, most_s))
+        while True:
+            gather_s = GATHER_S if self._is_awaited else GATHER_UNAWAITED_S
+            wanted_s = min(gather_s, most_s) if is_notified else most_s
+            left_s = began + wanted_s - now()
+            if left_s <= 0:
+                return
+            payloads = await self._wait(left_s)
+            is_notified = is_notified or now() < began + wanted_s
+            self._wake_named(payloads)
 
     def _wake_named(self, payloads: object) -> None:
         """Wakes those who wait for what the notices name: they need no events."""
