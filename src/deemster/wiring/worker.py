@@ -117,7 +117,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             stage=stage,
             starting_pool=quick_pool,
             runs_while_starting=True,
-            make_ready=stage.make_ready,
+            ready=stage.ready,
             running_jobs=heartbeat.running_jobs,
             caps=Caps(
                 settings.most_running,

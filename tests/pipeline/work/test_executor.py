@@ -1,7 +1,8 @@
 """Q1, A10, H1: the executor loses races against the relay and a cancel, and tells events."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import Caps, settle
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.work.executor import JobExecutor
+from deemster.pipeline.work.executor import JobExecutor, ReadyRun
 from deemster.pipeline.work.heartbeat import RunningJobs
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Connection, Pool, connection, transaction
@@ -194,15 +195,21 @@ async def test_q1_a_run_that_began_before_its_start_ends_if_another_worker_has_t
             finally:
                 ended.set()
 
-    async def start_elsewhere(_: SubmissionDetails) -> None:
+    stage = WatchedStage()
+
+    @asynccontextmanager
+    async def start_elsewhere(
+        _: SubmissionDetails,
+    ) -> AsyncIterator[ReadyRun[SubmissionDetails, None]]:
         await start_submission(pool, submission)
+        yield stage.run
 
     execution = make_executor(
         pool,
-        WatchedStage(),
+        stage,
         runs,
         runs_while_starting=True,
-        make_ready=start_elsewhere,
+        ready=start_elsewhere,
         on_start=lambda: told.append("start"),
     )
     async with asyncio.timeout(PATIENCE_S):
@@ -256,3 +263,75 @@ async def test_s2_a_run_that_ends_before_its_start_is_settled_after_it(
             "SELECT event FROM work_event WHERE work_id = $1 ORDER BY id", submission
         )
     assert [row["event"] for row in events] == ["submit", "publish", "start", "complete"]
+
+
+async def test_what_was_made_ready_is_run_and_released_before_the_result_is_recorded(
+    pool: Pool, tmp_path: Path
+) -> None:
+    submission = await queued_submission(pool)
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+    steps: list[str] = []
+
+    class AcceptingStage(EndlessStage):
+        async def settle(self, details: SubmissionDetails, result: None) -> str:
+            steps.append("settle")
+            accepted = JuryJudgement(Verdict.ACCEPTED)
+            await settle(pool, make_artifacts(tmp_path), details, accepted)
+            return "accepted"
+
+    @asynccontextmanager
+    async def ready(
+        found: SubmissionDetails,
+    ) -> AsyncIterator[ReadyRun[SubmissionDetails, None]]:
+        async def run(details: SubmissionDetails, _: OnCase) -> None:
+            steps.append(f"run attempt {details.attempt}")
+
+        steps.append(f"fetch for attempt {found.attempt}")
+        yield run
+        steps.append("release")
+
+    @asynccontextmanager
+    async def slot() -> AsyncIterator[None]:
+        steps.append("enter slot")
+        yield
+        steps.append("leave slot")
+
+    execution = make_executor(pool, AcceptingStage(), runs, ready=ready)
+    async with asyncio.timeout(PATIENCE_S):
+        await execution.run(submission, lambda _lease_s: None, slot())
+    assert steps == [
+        "fetch for attempt 0",
+        "enter slot",
+        "run attempt 1",
+        "leave slot",
+        "release",
+        "settle",
+    ]
+
+
+async def test_a_run_that_could_not_be_made_ready_is_run_by_its_stage(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """The stage meets the fault again, and reports it."""
+    submission = await queued_submission(pool)
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+
+    class AcceptingStage(EndlessStage):
+        async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
+            pass
+
+        async def settle(self, details: SubmissionDetails, result: None) -> str:
+            accepted = JuryJudgement(Verdict.ACCEPTED)
+            await settle(pool, make_artifacts(tmp_path), details, accepted)
+            return "accepted"
+
+    @asynccontextmanager
+    async def ready(_: SubmissionDetails) -> AsyncIterator[ReadyRun[SubmissionDetails, None]]:
+        raise OSError("the disk is full")
+        yield
+
+    execution = make_executor(pool, AcceptingStage(), runs, ready=ready)
+    async with asyncio.timeout(PATIENCE_S):
+        await execution.run(submission, lambda _lease_s: None)
+    async with connection(pool) as acquired:
+        assert await lock_state(acquired, submission) == (State.COMPLETED, 1)

@@ -39,7 +39,8 @@ LANGUAGES = Catalogue([CATALOGUE.named("python3"), RARE])
 CONSTANTS = {"many": "x" * 10_000}
 
 
-async def judge(directory: Path, problem: Problem, text: bytes) -> JuryJudgement:
+@asynccontextmanager
+async def open_judge(directory: Path, problem: Problem) -> AsyncIterator[ProgramJudge]:
     spool = directory / "spool"
     spool.mkdir()
 
@@ -55,12 +56,38 @@ async def judge(directory: Path, problem: Problem, text: bytes) -> JuryJudgement
         judging as (tools, lanes),
         open_prepared_problems(tools, lanes, opened, spool, ProblemCeilings()) as problems,
     ):
-        source = Source({"main.py": text})
-        program_judge = ProgramJudge(tools, problems, 10_000)
+        yield ProgramJudge(tools, problems, 10_000)
+
+
+async def judge(directory: Path, problem: Problem, text: bytes) -> JuryJudgement:
+    async with open_judge(directory, problem) as program_judge:
         result = await program_judge.judge(
-            "x", "python3", source, time_ms=1000, tries=1, on_part=ignore
+            "x",
+            "python3",
+            Source({"main.py": text}),
+            time_ms=1000,
+            tries=1,
+            on_part=ignore,
         )
     return result.judgement
+
+
+async def test_a_program_that_was_compiled_before_is_found_before_its_slot_is_free(
+    tmp_path: Path,
+) -> None:
+    source = Source({"main.py": b"print(sum(map(int, input().split())))"})
+    found, verdicts, cached = [], [], []
+    async with open_judge(tmp_path, sum_problem(tmp_path / "package")) as program_judge:
+        for _ in range(2):
+            async with program_judge.ready("x", "python3", source) as program:
+                found.append(program.found is not None)
+                result = await program.judge(time_ms=1000, tries=1, on_part=ignore)
+            verdicts.append(result.judgement.verdict)
+            assert result.judgement.compiled is not None
+            cached.append(result.judgement.compiled.cached)
+            assert result.judgement.compiled.version
+    assert (found, cached) == ([False, True], [False, True])
+    assert verdicts == [Verdict.ACCEPTED] * 2
 
 
 async def test_x12_a_source_that_constants_make_too_large_is_a_compile_error(

@@ -22,6 +22,7 @@ from deemster.pipeline.judge.sources import jury_programs
 from deemster.pipeline.judge.submission_judge import SubmissionJudge, ignore, not_run
 from deemster.programs.build.compile import Artifact, Build
 from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.lanes import Lanes
 
 HEADERS = (".h", ".hh", ".hpp", ".hxx")
@@ -59,6 +60,16 @@ class PreparedProblem:
             files = CaseFiles(root)
             yield cls(build_tools, lanes, root, problem, programs, spool_dir, files)
 
+    @asynccontextmanager
+    async def found(self, language: Language, source: Source) -> AsyncIterator[Build | None]:
+        """The contestant's program if it was built before, usable within the block."""
+        if self.problem.submit_answer:
+            yield None
+            return
+        toolchain = await self.build_tools.toolchains.require(language)
+        async with self.build_tools.compiler.found(toolchain, source) as build:
+            yield build
+
     async def judge(
         self,
         language: Language,
@@ -68,21 +79,24 @@ class PreparedProblem:
         time_factor: float = 1.0,
         width: int = 1,
         on_case: OnCase = ignore,
+        found: Build | None = None,
     ) -> JuryJudgement:
-        """Compiles the program, then runs up to `width` cases at once, each on its own lane.
+        """Compiles the program, unless it was found, and runs up to `width` cases at once.
 
-        All time limits, also those of single cases, are multiplied by `time_factor`.
+        Each of these has its own lane. All time limits, also those of single cases, are
+        multiplied by `time_factor`.
         """
         judge = SubmissionJudge(
             self.lanes, self.problem, self.programs, self.build_tools.work_dir, width, on_case
         )
         if self.problem.submit_answer:
             return await judge.judge(self.answer_judge(source), source, language)
-        toolchain = await self.build_tools.toolchains.require(language)
+        if found is not None and found.artifact is not None:
+            toolchain = found.artifact.toolchain
+        else:
+            toolchain = await self.build_tools.toolchains.require(language)
         async with AsyncExitStack() as stack:
-            async with self.lanes.acquire() as boxes:
-                built = self.build_tools.compiler.built(boxes, toolchain, source)
-                build = await stack.enter_async_context(built)
+            build = found or await self._build(stack, toolchain, source)
             record = record_of(build, language, toolchain.version)
             if build.artifact is None:
                 cases = not_run(self.problem)
@@ -92,6 +106,13 @@ class PreparedProblem:
             )
             record = replace(record, run_argv=case_judge.command_line())
             return await judge.judge(case_judge, source, language, record)
+
+    async def _build(
+        self, stack: AsyncExitStack, toolchain: Toolchain, source: Source
+    ) -> Build:
+        async with self.lanes.acquire() as boxes:
+            built = self.build_tools.compiler.built(boxes, toolchain, source)
+            return await stack.enter_async_context(built)
 
     def answer_judge(self, source: Source) -> AnswerJudge:
         return AnswerJudge(

@@ -74,6 +74,10 @@ class Stage(Protocol[D, R]):
         ...
 
 
+ReadyRun = Callable[[D, OnCase], Awaitable[R]]
+"""Does the same as `Stage.run`, with what was fetched before."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobExecutor(Generic[D, R]):
     pool: Pool
@@ -90,7 +94,7 @@ class JobExecutor(Generic[D, R]):
     runs_while_starting: bool = False
     """Whether a run begins before its start is committed. Nobody may see anything of such a
     run before its result is recorded: if the job can't be started, the run is ended."""
-    make_ready: Callable[[D], Awaitable[None]] | None = None
+    ready: Callable[[D], AbstractAsyncContextManager[ReadyRun[D, R]]] | None = None
     """Fetches what the run needs, while the slots are still busy with other jobs."""
     on_start: Callable[[], None] = lambda: None
     """Called when the start of a job is committed, so that clients are told soon."""
@@ -131,7 +135,8 @@ class JobExecutor(Generic[D, R]):
         """
         read_at = time.monotonic()
         found = await self._find_startable(work)
-        async with AsyncExitStack() as in_slot:
+        async with AsyncExitStack() as ready, AsyncExitStack() as in_slot:
+            run_stage = await self._make_ready(found, ready)
             await in_slot.enter_async_context(slot or nullcontext())
             began = time.monotonic()
             details = found.started()
@@ -139,13 +144,14 @@ class JobExecutor(Generic[D, R]):
             with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
                 try:
                     set_lease(self.stage.lock_s(details))
-                    outcome = await self._start_and_run(found, details, running)
+                    outcome = await self._start_and_run(found, details, running, run_stage)
                 except asyncio.CancelledError:
                     await asyncio.shield(self._return(details))
                     raise
                 if not self.caps.touches(details.language):
                     # Otherwise the next job would count this one as running, and be put off.
                     await in_slot.aclose()
+                await ready.aclose()
                 if running.is_returned and isinstance(outcome, Exception):
                     await asyncio.shield(self._return(details))
                     result = RETURNED
@@ -177,29 +183,34 @@ class JobExecutor(Generic[D, R]):
 
     async def _find_startable(self, work: WorkId) -> D:
         async with connection(self.pool) as acquired:
-            found = await find_startable(
+            return await find_startable(
                 acquired,
                 work,
                 task=self.stage.task,
                 read=self.stage.read,
                 languages=self.languages,
             )
-        if self.make_ready is not None:
-            try:
-                async with asyncio.timeout(READY_S):
-                    await self.make_ready(found)
-            except Exception as fault:  # the run meets the fault again, and reports it
-                log.info("job.not_ready", **id_field(work), exc_info=fault)
-        return found
 
-    async def _start_and_run(self, found: D, details: D, running: RunningJob) -> R | Exception:
+    async def _make_ready(self, found: D, stack: AsyncExitStack) -> ReadyRun[D, R]:
+        if self.ready is None:
+            return self.stage.run
+        try:
+            async with asyncio.timeout(READY_S):
+                return await stack.enter_async_context(self.ready(found))
+        except Exception as fault:  # the run meets the fault again, and reports it
+            log.info("job.not_ready", **id_field(found.id), exc_info=fault)
+            return self.stage.run
+
+    async def _start_and_run(
+        self, found: D, details: D, running: RunningJob, run_stage: ReadyRun[D, R]
+    ) -> R | Exception:
         if self.caps.touches(found.language) or not self.runs_while_starting:
             await self._start(found, details, running)
-            return await self._run_stage(details, running)
+            return await self._run_stage(details, running, run_stage)
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._start(found, details, running))
-                return await self._run_stage(details, running)
+                return await self._run_stage(details, running, run_stage)
         except BaseExceptionGroup as faults:  # it could not be started, which ended the run
             raise faults.exceptions[0] from None
 
@@ -212,12 +223,14 @@ class JobExecutor(Generic[D, R]):
         self.running_jobs.counts.start(self.stage.task)
         count_start(details)
 
-    async def _run_stage(self, details: D, running: RunningJob) -> R | Exception:
+    async def _run_stage(
+        self, details: D, running: RunningJob, run_stage: ReadyRun[D, R]
+    ) -> R | Exception:
         # The worker may be ending already.
         deadline_s = 0 if running.is_returned else self.stage.deadline_s(details)
         try:
             async with asyncio.timeout(deadline_s) as running.scope:
-                return await self.stage.run(details, running.count)
+                return await run_stage(details, running.count)
         except TimeoutError as fault:
             if running.scope is not None and running.scope.expired():
                 return Unavailable("The job took longer than all of its time limits together.")

@@ -1,17 +1,20 @@
 """Judges one program by a revision of a problem, for local workers and for judge hosts."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from deemster.domain.judgement import CompileRecord, FaultCause, JuryJudgement, JuryText, OnCase
+from deemster.domain.language import Language
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.programs import JuryFault
-from deemster.pipeline.judge.prepared_problem import PreparedProblems
+from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.judge.sources import FilledTooLarge, contestant_source
 from deemster.pipeline.judge.submission_judge import not_run
-from deemster.programs.build.compile import retry_if_starved
+from deemster.programs.build.compile import Build, retry_if_starved
 from deemster.programs.build.compiler import BuildTools
 
 
@@ -22,16 +25,59 @@ class JudgeResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadyProgram:
+    """A program that only has to be compiled, unless that was done before, and to be run."""
+
+    problem: PreparedProblem
+    language: Language
+    source: Source
+    found: Build | None
+    """Its build, if it was compiled before."""
+    most_time_ms: int
+
+    async def judge(
+        self, *, time_ms: int, tries: int, on_part: OnCase, time_factor: float = 1.0
+    ) -> JudgeResult:
+        """Time limits are multiplied by `time_factor` after they were clamped."""
+        judgement = await self.problem.judge(
+            self.language,
+            self.source,
+            time_ms=min(time_ms, self.most_time_ms),
+            time_factor=time_factor,
+            on_case=on_part,
+            found=self.found,
+        )
+        if judgement.compiled is not None:
+            retry_if_starved(judgement.compiled.starved, tries)
+        return JudgeResult(judgement, self.problem.problem.show_groups)
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramJudge:
     build_tools: BuildTools
     problems: PreparedProblems
     most_time_ms: int
     """The operator's ceiling for time limits."""
 
-    async def make_ready(self, revision: str) -> None:
-        """Prepares the problem, if it is not, before a program is judged."""
-        async with self.problems.prepared(revision):
-            pass
+    @asynccontextmanager
+    async def ready(
+        self, revision: str, language: str, source: Source
+    ) -> AsyncIterator[ReadyProgram]:
+        """Prepares the problem and completes the source. Raises JuryFault if a program of the
+        jury does not compile, and FilledTooLarge.
+        """
+        catalogue = self.build_tools.catalogue
+        named = catalogue.named(language)
+        async with self.problems.prepared(revision) as problem:
+            complete = partial(
+                contestant_source, problem.root, problem.problem, named, source, catalogue
+            )
+            if problem.problem.includes or problem.problem.constants:
+                complete_source = await asyncio.to_thread(complete)
+            else:  # reads no file, and takes less time than a thread to wake up
+                complete_source = complete()
+            async with problem.found(named, complete_source) as found:
+                yield ReadyProgram(problem, named, complete_source, found, self.most_time_ms)
 
     async def judge(
         self,
@@ -44,39 +90,27 @@ class ProgramJudge:
         on_part: OnCase,
         time_factor: float = 1.0,
     ) -> JudgeResult:
-        """A jury's program that fails gives the verdict Judge Error. Time limits are
-        multiplied by `time_factor` after they were clamped.
-        """
-        catalogue = self.build_tools.catalogue
-        named = catalogue.named(language)
+        """A jury's program that fails gives the verdict Judge Error."""
         try:
-            async with self.problems.prepared(revision) as problem:
-                complete = partial(
-                    contestant_source, problem.root, problem.problem, named, source, catalogue
+            async with self.ready(revision, language, source) as program:
+                return await program.judge(
+                    time_ms=time_ms, tries=tries, on_part=on_part, time_factor=time_factor
                 )
-                if problem.problem.includes or problem.problem.constants:
-                    complete_source = await asyncio.to_thread(complete)
-                else:  # reads no file, and takes less time than a thread to wake up
-                    complete_source = complete()
-                judgement = await problem.judge(
-                    named,
-                    complete_source,
-                    time_ms=min(time_ms, self.most_time_ms),
-                    time_factor=time_factor,
-                    on_case=on_part,
-                )
-                if judgement.compiled is not None:
-                    retry_if_starved(judgement.compiled.starved, tries)
-                return JudgeResult(judgement, problem.problem.show_groups)
         except FilledTooLarge as refusal:
-            record = CompileRecord(named.id, "", output=str(refusal))
-            judgement = JuryJudgement(
-                Verdict.COMPILE_ERROR, not_run(problem.problem), compiled=record
-            )
-            return JudgeResult(judgement, problem.problem.show_groups)
+            return await self._compile_error(revision, language, refusal)
         except JuryFault as fault:
             return JudgeResult(
                 JuryJudgement(
                     Verdict.JUDGE_ERROR, fault=JuryText(str(fault)), cause=FaultCause.BUILD
                 )
             )
+
+    async def _compile_error(
+        self, revision: str, language: str, refusal: FilledTooLarge
+    ) -> JudgeResult:
+        async with self.problems.prepared(revision) as problem:
+            record = CompileRecord(language, "", output=str(refusal))
+            judgement = JuryJudgement(
+                Verdict.COMPILE_ERROR, not_run(problem.problem), compiled=record
+            )
+            return JudgeResult(judgement, problem.problem.show_groups)

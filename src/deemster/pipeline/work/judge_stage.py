@@ -1,5 +1,7 @@
 """The stage of submissions: reads one, judges it, and settles its verdict."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from deemster.domain.ids import SubmissionId, WorkId
@@ -9,6 +11,7 @@ from deemster.domain.limits import COMPILE_S, wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.verdict.attempt import settle
+from deemster.pipeline.work.executor import ReadyRun
 from deemster.pipeline.work.judge_program import JudgeResult, ProgramJudge
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Connection, Pool
@@ -27,9 +30,20 @@ class JudgeStage:
         """Also reads a small source, so that the run needs nothing of the database."""
         return await submission_details(connection, SubmissionId(work), with_source=True)
 
-    async def make_ready(self, details: SubmissionDetails) -> None:
-        """Fetches the problem's revision and compiles the jury's programs."""
-        await self.programs.make_ready(details.revision)
+    @asynccontextmanager
+    async def ready(
+        self, details: SubmissionDetails
+    ) -> AsyncIterator[ReadyRun[SubmissionDetails, JudgeResult]]:
+        """Fetches what the run needs; of programs, it only compiles those of the jury."""
+        source = await self._source(details)
+        async with self.programs.ready(details.revision, details.language, source) as program:
+
+            async def run(started: SubmissionDetails, on_part: OnCase) -> JudgeResult:
+                return await program.judge(
+                    time_ms=started.time_ms, tries=started.tries, on_part=on_part
+                )
+
+            yield run
 
     def parts(self, details: SubmissionDetails) -> int:
         return details.cases
@@ -41,17 +55,20 @@ class JudgeStage:
         return details.deadline_s()
 
     async def run(self, details: SubmissionDetails, on_part: OnCase) -> JudgeResult:
-        bundle = details.bundle
-        if bundle is None:
-            bundle = await self.artifacts.get(details.source)
         return await self.programs.judge(
             details.revision,
             details.language,
-            Source(unpack_files(bundle), main=details.main),
+            await self._source(details),
             time_ms=details.time_ms,
             tries=details.tries,
             on_part=on_part,
         )
+
+    async def _source(self, details: SubmissionDetails) -> Source:
+        bundle = details.bundle
+        if bundle is None:
+            bundle = await self.artifacts.get(details.source)
+        return Source(unpack_files(bundle), main=details.main)
 
     async def settle(self, details: SubmissionDetails, result: JudgeResult) -> str:
         await settle(

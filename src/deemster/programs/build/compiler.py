@@ -136,6 +136,19 @@ class Compiler:
             else:
                 yield await self._build_once(stack, boxes, request)
 
+    @asynccontextmanager
+    async def found(self, toolchain: Toolchain, source: Source) -> AsyncIterator[Build | None]:
+        """The program if it was built before, usable within the block."""
+        request = make_request(toolchain, source)
+        async with AsyncExitStack() as stack:
+            if isinstance(request, Build):
+                yield request
+            elif self._cache is None or request.step is None:
+                yield None
+            else:
+                _, found = await self._find(stack, self._cache, request, request.step)
+                yield found
+
     async def _build_once(
         self, stack: AsyncExitStack, boxes: Boxes, request: CompileRequest
     ) -> Build:
