@@ -4,7 +4,8 @@ import asyncio
 import os
 import signal
 import time
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from deemster.sandbox.activity import program_threads
 from deemster.sandbox.boxes import Boxes, PreparedRun
 from deemster.sandbox.command import Command
 from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.streams import Sink
 from tests.sandbox.conftest import RUNNER, open_files, processes_under, shell
 from tests.waiting import until
 
@@ -28,12 +30,8 @@ async def test_a_prepared_run_starts_when_the_one_before_has_ended() -> None:
     outputs = bytearray(), bytearray()
     async with (
         Boxes.open(slots=2, runner=RUNNER) as boxes,
-        boxes.prepare_run(
-            shell("sleep 0.3; cat"), stdin=b"one", stdout=outputs[0].extend, stderr=ignore
-        ) as first,
-        boxes.prepare_run(
-            shell("cat"), stdin=b"two", stdout=outputs[1].extend, stderr=ignore
-        ) as second,
+        prepared(boxes, shell("sleep 0.3; cat"), b"one", outputs[0].extend) as first,
+        prepared(boxes, shell("cat"), b"two", outputs[1].extend) as second,
     ):
         first.start()
         second.start_when_ended(first)
@@ -80,9 +78,7 @@ async def test_a_run_that_waits_can_be_ended() -> None:
     async with Boxes.open(slots=2, runner=RUNNER) as boxes:
         output = bytearray()
         async with prepared(boxes, shell("sleep 0.5; echo one")) as first:
-            async with boxes.prepare_run(
-                shell("echo two"), stdin=b"", stdout=output.extend, stderr=ignore
-            ) as second:
+            async with prepared(boxes, shell("echo two"), stdout=output.extend) as second:
                 first.start()
                 second.start_when_ended(first)
             assert (await boxes.run(shell("echo three"))).stdout == b"three\n"
@@ -111,9 +107,9 @@ async def test_the_runs_of_a_long_sequence_never_overlap() -> None:
         files = open_files()
         current = await first.enter_async_context(prepared(boxes, shell("true")))
         current.start()
-        ended_ns, closing = 0, first.pop_all()
+        ended_ns, current_stack = 0, first.pop_all()
         for code in range(100):
-            async with closing:
+            async with current_stack:
                 following = AsyncExitStack()
                 ahead = await following.enter_async_context(
                     prepared(boxes, shell(f"exit {code}"))
@@ -122,9 +118,9 @@ async def test_the_runs_of_a_long_sequence_never_overlap() -> None:
                 report = await current.report()
                 assert report.started_ns > ended_ns
                 ended_ns = report.ended_ns
-            current, closing = ahead, following
+            current, current_stack = ahead, following
         assert (await current.report()).exit_code == 99
-        await closing.aclose()
+        await current_stack.aclose()
         assert open_files() == files
 
 
@@ -220,5 +216,10 @@ def names_under(pid: int) -> set[bytes]:
     return found
 
 
-def prepared(boxes: Boxes, command: Command) -> AbstractAsyncContextManager[PreparedRun]:
-    return boxes.prepare_run(command, stdin=b"", stdout=ignore, stderr=ignore)
+@asynccontextmanager
+async def prepared(
+    boxes: Boxes, command: Command, stdin: bytes = b"", stdout: Sink = ignore
+) -> AsyncIterator[PreparedRun]:
+    run = await boxes.prepare_run(command, stdin=stdin, stdout=stdout, stderr=ignore)
+    with closing(run):
+        yield run

@@ -128,25 +128,22 @@ class Boxes:
         finally:
             self._pool.release(slot)
 
-    @asynccontextmanager
     async def prepare_run(
         self, command: Command, *, stdin: Source, stdout: Sink, stderr: Sink
-    ) -> AsyncIterator["PreparedRun"]:
-        """Makes a run ready in a free box, without starting it.
+    ) -> "PreparedRun":
+        """Makes a run ready in a free box, without starting it; the caller closes it.
 
-        Everything else is as in `run`. Leaving the block ends the program if it still runs.
+        Everything else is as in `run`.
         """
         [slot] = await self._acquire(command)
-        try:
-            io = RunIO(stdin, stdout, stderr)
-            with ExitStack() as closing:
-                request, mounts = await self._prepare(slot, command, io, closing)
-                slot.mounts = None  # not known until the slot has reported
-                in_slot = SlotRun(slot, request, io, has_end_event=True)
-                closing.callback(in_slot.close)
-                yield PreparedRun(slot, command, io, mounts, in_slot)
-        finally:
-            self._pool.release(slot)
+        io = RunIO(stdin, stdout, stderr)
+        with ExitStack() as closing:
+            closing.callback(self._pool.release, slot)
+            request, mounts = await self._prepare(slot, command, io, closing)
+            slot.mounts = None  # not known until the slot has reported
+            in_slot = SlotRun(slot, request, io, has_end_event=True)
+            closing.callback(in_slot.close)
+            return PreparedRun(slot, command, io, mounts, in_slot, closing.pop_all())
 
     @asynccontextmanager
     async def open_terminal(
@@ -351,6 +348,11 @@ class PreparedRun:
     mounts: Mounts
     """Those of the slot after the run."""
     in_slot: SlotRun
+    closing: ExitStack
+
+    def close(self) -> None:
+        """Ends the program if it still runs, and frees the box."""
+        self.closing.close()
 
     def start(self) -> None:
         self.in_slot.start()

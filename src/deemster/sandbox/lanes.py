@@ -1,4 +1,4 @@
-"""Lanes for timed runs: each has two boxes and, if there are enough, a CPU core of its own."""
+"""Lanes for timed runs: each has three boxes and, if possible, a CPU core of its own."""
 
 import os
 from collections.abc import AsyncIterator, Sequence
@@ -10,8 +10,9 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Layers, Profile, View
 from deemster.sandbox.pool import FairQueue
 
-BOXES_PER_LANE: Final = 2
-"""One for the program, one for an interactor that runs at the same time."""
+BOXES_PER_LANE: Final = 3
+"""One for the program, and two for an interactor that runs at the same time, or for the next
+two runs that are made ready."""
 
 
 class Lanes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import Limits
@@ -89,8 +89,7 @@ class End(IntEnum):
 END_OF: Final = {int(end): end for end in End}
 
 
-@dataclass(frozen=True, slots=True)
-class RawReport:
+class RawReport(NamedTuple):
     end: End
     code: int
     arch: int

@@ -6,9 +6,15 @@ from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from deemster.domain.judgement import JudgedCase
 from deemster.domain.problem import Group
 from deemster.domain.verdict import Verdict
+from deemster.pipeline.judge import case_sequence
+from deemster.pipeline.judge.case_judge import PreparedCase
+from deemster.pipeline.judge.case_sequence import CaseSequence
+from deemster.sandbox.boxes import Boxes
 from tests.pipeline.judge.sum_problem import judge, prepare, sum_problem
 
 RIGHT = "print(sum(map(int, input().split())))"
@@ -42,7 +48,7 @@ async def test_j3_cases_are_told_in_their_order(tmp_path: Path) -> None:
 
 
 async def test_who_waits_for_the_lane_gets_it_between_two_cases(tmp_path: Path) -> None:
-    """A long submission delays another one, or a compilation, by one case only."""
+    """A long submission delays another one, or a compilation, by a few cases only."""
     told: list[str] = []
 
     def tell(name: str, _: JudgedCase) -> None:
@@ -57,3 +63,27 @@ async def test_who_waits_for_the_lane_gets_it_between_two_cases(tmp_path: Path) 
     assert told.index("a") < CASES
     changes = sum(one != other for one, other in pairwise(told))
     assert changes > CASES / 2
+
+
+@pytest.mark.parametrize(
+    ("text", "most"), [(RIGHT, 2), (f"import time; time.sleep(0.1); {RIGHT}", 1)]
+)
+async def test_two_cases_are_made_ready_only_while_cases_are_quick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, most: int
+) -> None:
+    """Who waits for the lane also waits for the cases that are ready."""
+    monkeypatch.setattr(case_sequence, "QUICK_MS", 90.0)  # a busy machine is slow
+    ready: list[int] = []
+    prepare_following = CaseSequence._prepare_following
+
+    async def count(sequence: CaseSequence, last: PreparedCase, boxes: Boxes) -> None:
+        await prepare_following(sequence, last, boxes)
+        ready.append(len(sequence._ahead))
+
+    monkeypatch.setattr(CaseSequence, "_prepare_following", count)
+    async with prepare(tmp_path, sum_problem(tmp_path / "package", 6)) as prepared:
+        judgement = await judge(prepared, text)
+    assert judgement.verdict is Verdict.ACCEPTED
+    assert ready[0] == 1, "it is not known how long the cases take"
+    assert max(ready) == most
+    assert ready[-1] == 0

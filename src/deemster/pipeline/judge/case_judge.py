@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -114,7 +114,7 @@ class CaseJudge:
 
     async def judge(self, boxes: Boxes, case: Case) -> CaseOutcome:
         if self.can_prepare(case):
-            async with self.prepare(boxes, case) as prepared:
+            with closing(await self.prepare(boxes, case)) as prepared:
                 prepared.run.start()
                 return await prepared.outcome()
         checker = case.checker or self.problem.checker
@@ -134,20 +134,26 @@ class CaseJudge:
         compared = self.problem.interactor is None and isinstance(checker, Comparison)
         return compared and not has_files and not named
 
-    @asynccontextmanager
-    async def prepare(self, boxes: Boxes, case: Case) -> AsyncIterator["PreparedCase"]:
-        """Makes such a case ready in a free box, so that it only has to be started."""
+    async def prepare(self, boxes: Boxes, case: Case) -> "PreparedCase":
+        """Makes such a case ready in a free box, so that it only has to be started; the caller
+        closes it.
+        """
         comparison = case.checker or self.problem.checker
         assert isinstance(comparison, Comparison)
-        with self._open_comparer(comparison, case) as comparer:
+        with ExitStack() as stack:
+            comparer = self._open_comparer(comparison, case)
+            stack.callback(comparer.close)
             stdout, stderr = Head(comparer.feed), Tail()
-            async with (
-                opened_input(self._input_of(case)) as stdin,
-                boxes.prepare_run(
-                    self._command(case), stdin=stdin, stdout=stdout, stderr=stderr
-                ) as run,
-            ):
-                yield PreparedCase(self, case, run, comparer, stdout, stderr)
+            stdin: Path | bytes | SealedInput = self._input_of(case)
+            if isinstance(stdin, Path):
+                stdin = stack.enter_context(await SealedInput.load(stdin))
+            run = await boxes.prepare_run(
+                self._command(case), stdin=stdin, stdout=stdout, stderr=stderr
+            )
+            stack.callback(run.close)
+            return PreparedCase(
+                self, boxes, case, run, comparer, stdout, stderr, stack.pop_all()
+            )
 
     async def _compare(self, boxes: Boxes, case: Case, comparison: Comparison) -> CaseOutcome:
         """Compares while the program writes, so that no output is kept."""
@@ -406,11 +412,17 @@ class CaseJudge:
 @dataclass(frozen=True, slots=True)
 class PreparedCase:
     judge: CaseJudge
+    boxes: Boxes
     case: Case
     run: PreparedRun
     comparer: Comparer | ShortComparer
     stdout: Head
     stderr: Tail
+    closing: ExitStack
+
+    def close(self) -> None:
+        """Ends the run, and frees its box."""
+        self.closing.close()
 
     async def outcome(self) -> CaseOutcome:
         """Waits until the program has ended, after its run was started."""
