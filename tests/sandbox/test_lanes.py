@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.lanes import Lanes, share_cpus
+from deemster.sandbox.lanes import BOXES_PER_LANE, Lanes, share_cpus
 from deemster.sandbox.runner import SandboxFault
 from tests.sandbox.conftest import RUNNER, RunnerTree, assert_gone, processes_under, shell
 from tests.waiting import until
@@ -46,8 +46,10 @@ async def test_a_lane_stays_on_its_core_after_its_runner_was_killed() -> None:
 
 
 def was_restarted(boxes: Boxes, old: int) -> bool:
+    """Each box has a spawner and an init."""
+    everything = 1 + 2 * BOXES_PER_LANE
     try:
-        return boxes.runner_pid != old and len(processes_under(boxes.runner_pid)) == 5
+        return boxes.runner_pid != old and len(processes_under(boxes.runner_pid)) == everything
     except SandboxFault:
         return False
 
@@ -67,7 +69,7 @@ async def test_with_more_lanes_than_cores_runs_use_exclusively_cores() -> None:
 async def test_a_lane_runs_two_programs_at_once() -> None:
     reader, writer = os.pipe()
     async with Lanes.open(1, runner=RUNNER) as lanes, lanes.acquire() as boxes:
-        assert boxes.slot_count == 2
+        assert boxes.slot_count == BOXES_PER_LANE
         waiting = asyncio.create_task(boxes.run(shell("read a; echo $a"), stdin=reader))
         await boxes.run(shell("true"))
         os.write(writer, b"go\n")
