@@ -109,7 +109,8 @@ class ProgramJudge:
         self, revision: str, language: str, refusal: FilledTooLarge
     ) -> JudgeResult:
         async with self.problems.prepared(revision) as problem:
-            record = CompileRecord(language, "", output=str(refusal))
+            named = self.build_tools.catalogue.named(language)
+            record = CompileRecord(named.id, "", output=str(refusal))
             judgement = JuryJudgement(
                 Verdict.COMPILE_ERROR, not_run(problem.problem), compiled=record
             )
