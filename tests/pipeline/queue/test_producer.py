@@ -37,7 +37,24 @@ async def test_a_job_sent_twice_is_queued_once(queue_url: str, queue_env: str) -
         await producer.send([make_job(1)])
         await producer.send([make_job(1)])
         await producer.send([make_job(2), make_job(1), make_job(2)])
-    assert await counts(queue_url, queue_env) == {"prioritized": 2}
+        assert await counts(queue_url, queue_env) == {"prioritized": 2}
+        many = [*map(make_job, range(1, 41)), make_job(40)]  # which are added in bulk
+        await producer.send(many)
+        await producer.send(many)
+    assert await counts(queue_url, queue_env) == {"prioritized": 40}
+
+
+@pytest.mark.parametrize("count", [3, 30])
+async def test_jobs_of_a_batch_are_taken_in_its_order(
+    queue_url: str, queue_env: str, count: int
+) -> None:
+    """Small batches are added one by one on Postgres, large ones in bulk."""
+    jobs, seen = [make_job(number) for number in range(count)], Seen()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(jobs)
+        async with working(queue_url, queue_env, seen):
+            await seen.has(jobs)
+    assert seen.ids == [job.job_id for job in jobs]
 
 
 async def test_a_running_job_is_not_queued_again(queue_url: str, queue_env: str) -> None:

@@ -81,6 +81,10 @@ class QueueStore(Protocol):
     def trims_by_count(self) -> bool:
         """Whether each finished job trims the others by count; otherwise `trim` does it."""
 
+    @property
+    def smallest_bulk(self) -> int:
+        """From how many jobs on it is cheaper to add them by one call."""
+
     async def ready(self) -> None: ...
     def backend(self, queue: QueueName) -> Any: ...
     async def ping(self) -> None: ...
@@ -143,8 +147,11 @@ class Engine:
                 Job(owner, job.name, job.data, self._options(job))
                 for job in jobs[start : start + BATCH]
             ]
-            adding = backend.addJob(batch[0]) if len(batch) == 1 else backend.addJobs(batch)
-            await self._answer(adding)
+            if len(batch) < self._store.smallest_bulk:
+                for job in batch:
+                    await self._answer(backend.addJob(job))
+            else:
+                await self._answer(backend.addJobs(batch))
 
     def _options(self, job: NewJob) -> dict[str, Any]:
         return {

@@ -54,6 +54,8 @@ class PostgresStore:
     faults = (psycopg.Error,)
     # BullMQ would read all finished jobs each time that a job ends.
     trims_by_count = False
+    # BullMQ creates two temporary tables for each bulk, which takes as long as 15 jobs.
+    smallest_bulk = 16
 
     def __init__(self, url: str, env: str, name: str) -> None:
         self.shown = without_secrets(url)

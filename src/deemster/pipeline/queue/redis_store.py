@@ -28,6 +28,7 @@ DRIVER: Final = DriverInfo()
 class RedisStore:
     faults = (RedisError,)
     trims_by_count = True
+    smallest_bulk = 2
 
     def __init__(self, url: str, env: str, name: str) -> None:
         self.shown = without_secrets(url)
