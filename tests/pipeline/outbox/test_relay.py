@@ -5,17 +5,21 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from deemster.background_task import background_task
 from deemster.domain.ids import SubmissionId
 from deemster.domain.job import QueueName
 from deemster.domain.lifecycle import State
+from deemster.pipeline.outbox import relay as relay_module
 from deemster.pipeline.outbox.reconcile import reconcile
-from deemster.pipeline.outbox.relay import BATCH, Relay
+from deemster.pipeline.outbox.relay import BATCH, MANY_BATCHES, Relay
 from deemster.pipeline.queue.engine import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import outbox, submissions
+from deemster.store.notifications import OUTBOX_CHANNEL, Listener
 from deemster.store.pool import Pool, connection, transaction
 from tests.builders import make_account, make_problem, make_submission, start_submission
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -47,6 +51,39 @@ async def test_rows_become_jobs_and_submissions_are_queued(
     assert await waiting_jobs(producer) == 7
     assert await states(pool) == {State.QUEUED: 7}
     assert await Relay(pool, producer).send_batch() == 0
+
+
+async def test_a_relay_waits_for_more_jobs_only_while_batches_follow_each_other(
+    pool: Pool, producer: Producer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_module, "MANY_S", 3600.0)  # however slow this machine is
+    relay = Relay(pool, producer)
+    busy = []
+    for _ in range(MANY_BATCHES):
+        await make_many(pool, 1)
+        assert await relay.send_batch() == 1
+        assert await relay.send_batch() == 0
+        busy.append(relay.is_busy)
+    assert busy == [False] * (MANY_BATCHES - 1) + [True]
+    monkeypatch.setattr(relay_module, "MANY_S", 0.0)
+    assert not relay.is_busy
+
+
+async def test_jobs_that_are_gathered_arrive(
+    pool: Pool, producer: Producer, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Relay, "is_busy", True)
+    async with (
+        Listener.open(database_url, OUTBOX_CHANNEL) as listener,
+        background_task(Relay(pool, producer).run(listener)),
+    ):
+        await make_many(pool, 5)
+        await until(lambda: all_queued(pool, 5))
+    assert await waiting_jobs(producer) == 5
+
+
+async def all_queued(pool: Pool, count: int) -> bool:
+    return await states(pool) == {State.QUEUED: count}
 
 
 async def test_many_relays_send_each_row_once(pool: Pool, producer: Producer) -> None:

@@ -1,6 +1,8 @@
 """Sends outbox rows to the queue, at least once each, in batches (Q2)."""
 
 import asyncio
+import time
+from collections import deque
 from typing import Final
 
 import structlog
@@ -22,6 +24,11 @@ CLAIM_S: Final = 10.0
 """After this time another relay takes over the rows of one that died."""
 POLL_S: Final = 1.0
 """Pause between two looks at the outbox without a notification."""
+MANY_BATCHES: Final = 20
+MANY_S: Final = 0.4
+"""After so many batches in this time, the relay waits for more jobs before each one: to claim
+and mark a batch costs the database as much as four jobs."""
+GATHER_S: Final = 0.02
 
 
 class Relay:
@@ -29,6 +36,8 @@ class Relay:
         self._pool = pool
         self._producer = producer
         self._queue_failed = False
+        self._sent_at: deque[float] = deque(maxlen=MANY_BATCHES)
+        """When the last batches were sent."""
 
     async def run(self, listener: Listener) -> None:
         """Runs for ever; a notification wakes it, and polling bounds the wait."""
@@ -47,6 +56,14 @@ class Relay:
                 log.exception("relay.crashed")
                 await asyncio.sleep(pause_s)
             await listener.wait(POLL_S)
+            if self.is_busy:
+                await asyncio.sleep(GATHER_S)
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether batches follow each other closely."""
+        sent_at = self._sent_at
+        return len(sent_at) == MANY_BATCHES and time.monotonic() - sent_at[0] < MANY_S
 
     async def _look_at_queue(self) -> None:
         """So that a wrong URL is in the log before the first submission comes."""
@@ -70,6 +87,7 @@ class Relay:
             raise
         async with transaction(self._pool) as writing:
             await self._mark_sent(writing, rows)
+        self._sent_at.append(time.monotonic())
         for row in rows:
             SENT_JOBS.labels(row.job.task).inc()
         log.info("relay.sent", jobs=len(rows))
