@@ -43,6 +43,22 @@ async def test_output_and_exit_code_are_reported() -> None:
     assert (report.stdout, report.stderr) == (b"hello\n", b"err\n")
 
 
+@pytest.mark.parametrize("pause", ["", "sleep 0.02; "])
+async def test_e4_two_outputs_in_one_sink_keep_their_order(pause: str) -> None:
+    """E4: also those of a run that is over before its output is read."""
+    command = shell(f"echo a >&2; {pause}echo b; echo c >&2; {pause}echo d")
+    async with Boxes.open(runner=RUNNER) as boxes:
+        for _ in range(5):
+            seen = bytearray()
+            sink = seen.extend
+            report = await boxes.run(command, stdout=sink, stderr=sink)
+            assert (report.status, bytes(seen)) == (RunStatus.OK, b"a\nb\nc\nd\n")
+        flood = replace(shell("yes >&2"), limits=Limits(output_bytes=1000))
+        seen.clear()
+        report = await boxes.run(flood, stdout=sink, stderr=sink)
+        assert (report.status, len(seen)) == (RunStatus.OUTPUT_LIMIT, 1000)
+
+
 async def test_large_input_and_output_arrive_completely() -> None:
     data = os.urandom(MIB) * 5
     async with Boxes.open(runner=RUNNER) as boxes:

@@ -114,7 +114,8 @@ class Boxes:
     ) -> Report:
         """Runs a command in a free box.
 
-        Output goes to the sinks as it arrives, or else into the report. `stage` fills the
+        Output goes to the sinks as it arrives, or else into the report; if both sinks are the
+        same object, in the order in which the program writes. `stage` fills the
         scratch directory before the program and its clocks start; its files belong to the
         program. `collect` reads the scratch before it is wiped. Both run in a thread, and
         their exceptions are raised here. Raises SandboxFault when the sandbox itself failed,

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from deemster.sandbox import wire
 from deemster.sandbox.runner import SandboxFault
 from deemster.sandbox.slot import GRACE_S, RawAndScratch, RunIO, Slot, StagingSocket
-from deemster.sandbox.streams import OutputPipe, Stream, open_input, open_output
+from deemster.sandbox.streams import (
+    DirectStream,
+    OutputPipe,
+    Stream,
+    open_input,
+    open_output,
+)
 
 READ_AFTER_S = 0.004
 """Output is read after this time, or else when the program has ended: a pipe holds 64 KiB, and
@@ -54,7 +60,11 @@ class SlotRun:
         try:
             self._streams.append(stdin := open_input(io.stdin))
             self._streams.append(out := open_output(io.stdout, size, slot.cancel))
-            self._streams.append(err := open_output(io.stderr, size, slot.cancel))
+            errors = io.stderr
+            if errors is not None and errors is io.stdout:
+                # One pipe, so that the order of what the program writes is kept.
+                errors = DirectStream(os.dup(out.child_fd))
+            self._streams.append(err := open_output(errors, size, slot.cancel))
         except BaseException:
             self.close()
             raise

@@ -125,14 +125,12 @@ class ProgramRun:
             tail_of = self.output.end_of_stderr()
             return detect_memory_limit(step, report, tail_of), returned
         stdout = self.output.sink(Stream.STDOUT)
-        stderr = (
-            stdout if self.details.options.stderr_to_stdout else self.output.sink(Stream.STDERR)
-        )
-        tail = Tail(stderr)
+        is_one = options.stderr_to_stdout
+        tail = Tail(stdout if is_one else self.output.sink(Stream.STDERR))
         report = await self.boxes.run(
             command,
             stdin=self.details.stdin,
-            stdout=stdout,
+            stdout=tail if is_one else stdout,
             stderr=tail,
             stage=stage,
             collect=collector,
