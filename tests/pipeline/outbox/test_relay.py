@@ -11,7 +11,7 @@ from deemster.domain.job import QueueName
 from deemster.domain.lifecycle import State
 from deemster.pipeline.outbox import relay as relay_module
 from deemster.pipeline.outbox.reconcile import reconcile
-from deemster.pipeline.outbox.relay import BATCH, MANY_BATCHES, Relay
+from deemster.pipeline.outbox.relay import BATCH, MANY_JOBS, Relay
 from deemster.pipeline.queue.engine import QueueDown
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.verdict.cancel import cancel
@@ -53,18 +53,18 @@ async def test_rows_become_jobs_and_submissions_are_queued(
     assert await Relay(pool, producer).send_batch() == 0
 
 
-async def test_a_relay_waits_for_more_jobs_only_while_batches_follow_each_other(
+async def test_a_relay_waits_for_more_jobs_only_while_very_many_are_sent(
     pool: Pool, producer: Producer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(relay_module, "MANY_S", 3600.0)  # however slow this machine is
     relay = Relay(pool, producer)
     busy = []
-    for _ in range(MANY_BATCHES):
+    for _ in range(MANY_JOBS):
         await make_many(pool, 1)
         assert await relay.send_batch() == 1
         assert await relay.send_batch() == 0
         busy.append(relay.is_busy)
-    assert busy == [False] * (MANY_BATCHES - 1) + [True]
+    assert busy == [False] * (MANY_JOBS - 1) + [True]
     monkeypatch.setattr(relay_module, "MANY_S", 0.0)
     assert not relay.is_busy
 
