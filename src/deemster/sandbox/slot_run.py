@@ -82,6 +82,7 @@ class SlotRun:
         The request is sent now, and the slot waits for the event of the other run's end.
         """
         assert earlier.sent is not None, "it was started"
+        assert earlier.end_event >= 0, "it was prepared, and is open"
         try:
             report = self._send(earlier.end_event)
         except SandboxFault as fault:

@@ -1,7 +1,6 @@
 """Assembles the keeper role: rescues jobs, sends webhooks, compares programs, trims tables."""
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -15,6 +14,7 @@ from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.similarity.after_judging import AfterJudging
 from deemster.pipeline.similarity.update import SimilarityUpdate
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
@@ -31,7 +31,6 @@ from deemster.store import (
     outbox,
     remote_tasks,
     submission_inserts,
-    submissions,
     webhooks,
     workers,
 )
@@ -56,8 +55,6 @@ RECOVERY_S: Final = 5.0
 """After an outage all leases look stale: workers get this time to renew them first."""
 SIMILARITY_S: Final = 10.0
 """All fingerprints of a problem are read each time: new submissions wait for each other."""
-LONGEST_PUT_OFF_S: Final = 600.0
-"""Longest time for which waiting submissions put off what is not urgent."""
 TRIM_S: Final = 60.0
 CLEAN_UP_S: Final = 3600.0
 KEPT_S: Final = 24 * 3600.0
@@ -124,33 +121,6 @@ async def compare_submissions(settings: Settings, artifacts: Artifacts) -> None:
     ):
         update = SimilarityUpdate(pool, artifacts, load_catalogue(), tokenizer)
         await repeat(AfterJudging(pool, update.run).run, SIMILARITY_S)
-
-
-class AfterJudging:
-    """Puts a duty off while submissions wait for a slot, which need the same cores; but not for
-    ever, because some services are never idle.
-    """
-
-    def __init__(
-        self,
-        pool: Pool,
-        duty: Callable[[], Awaitable[int]],
-        longest_put_off_s: float = LONGEST_PUT_OFF_S,
-    ) -> None:
-        self._pool = pool
-        self._duty = duty
-        self._longest_put_off_s = longest_put_off_s
-        self._ended_at = time.monotonic()
-
-    async def run(self) -> int:
-        if time.monotonic() < self._ended_at + self._longest_put_off_s:
-            async with connection(self._pool) as acquired:
-                if await submissions.count_urgent(acquired):
-                    return 0
-        try:
-            return await self._duty()
-        finally:
-            self._ended_at = time.monotonic()
 
 
 async def end_frozen_clients(pool: Pool) -> int:

@@ -52,7 +52,7 @@ class CaseSequence:
                 await self.aclose()
 
     async def _prepare_following(self, last: PreparedCase, boxes: Boxes) -> None:
-        """Does nothing if somebody else waits for the lane, or if no other box is free."""
+        """Makes no more cases ready if somebody else waits for the lane, or no box is free."""
         while len(self._ahead) < self._most_ahead:
             if self._lanes.is_wanted or not boxes.has_free_box:
                 return

@@ -61,13 +61,17 @@ class PreparedProblem:
             yield cls(build_tools, lanes, root, problem, programs, spool_dir, files)
 
     @asynccontextmanager
-    async def found(self, language: Language, source: Source) -> AsyncIterator[Build | None]:
-        """The contestant's program if it was built before, usable within the block."""
+    async def cached_build(
+        self, language: Language, source: Source
+    ) -> AsyncIterator[Build | None]:
+        """The build of a contestant's program if no compiler has to run for it, usable within
+        the block.
+        """
         if self.problem.submit_answer:
             yield None
             return
         toolchain = await self.build_tools.toolchains.require(language)
-        async with self.build_tools.compiler.found(toolchain, source) as build:
+        async with self.build_tools.compiler.cached(toolchain, source) as build:
             yield build
 
     async def judge(
@@ -79,9 +83,9 @@ class PreparedProblem:
         time_factor: float = 1.0,
         width: int = 1,
         on_case: OnCase = ignore,
-        found: Build | None = None,
+        cached_build: Build | None = None,
     ) -> JuryJudgement:
-        """Compiles the program, unless it was found, and runs up to `width` cases at once.
+        """Compiles the program unless its build is given, and runs up to `width` cases at once.
 
         Each of these has its own lane. All time limits, also those of single cases, are
         multiplied by `time_factor`.
@@ -91,12 +95,12 @@ class PreparedProblem:
         )
         if self.problem.submit_answer:
             return await judge.judge(self.answer_judge(source), source, language)
-        if found is not None and found.artifact is not None:
-            toolchain = found.artifact.toolchain
+        if cached_build is not None and cached_build.artifact is not None:
+            toolchain = cached_build.artifact.toolchain
         else:
             toolchain = await self.build_tools.toolchains.require(language)
         async with AsyncExitStack() as stack:
-            build = found or await self._build(stack, toolchain, source)
+            build = cached_build or await self._build(stack, toolchain, source)
             record = record_of(build, language, toolchain.version)
             if build.artifact is None:
                 cases = not_run(self.problem)

@@ -26,13 +26,15 @@ class JudgeResult:
 
 @dataclass(frozen=True, slots=True)
 class ReadyProgram:
-    """A program that only has to be compiled, unless that was done before, and to be run."""
+    """A complete program and its prepared problem; it still has to be run on the cases, and to
+    be compiled if it has no build.
+    """
 
     problem: PreparedProblem
     language: Language
     source: Source
-    found: Build | None
-    """Its build, if it was compiled before."""
+    cached_build: Build | None
+    """Its build, if no compiler has to run for it."""
     most_time_ms: int
 
     async def judge(
@@ -45,7 +47,7 @@ class ReadyProgram:
             time_ms=min(time_ms, self.most_time_ms),
             time_factor=time_factor,
             on_case=on_part,
-            found=self.found,
+            cached_build=self.cached_build,
         )
         if judgement.compiled is not None:
             retry_if_starved(judgement.compiled.starved, tries)
@@ -76,8 +78,8 @@ class ProgramJudge:
                 complete_source = await asyncio.to_thread(complete)
             else:  # reads no file, and takes less time than a thread to wake up
                 complete_source = complete()
-            async with problem.found(named, complete_source) as found:
-                yield ReadyProgram(problem, named, complete_source, found, self.most_time_ms)
+            async with problem.cached_build(named, complete_source) as cached:
+                yield ReadyProgram(problem, named, complete_source, cached, self.most_time_ms)
 
     async def judge(
         self,

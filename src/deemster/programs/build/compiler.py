@@ -137,8 +137,8 @@ class Compiler:
                 yield await self._build_once(stack, boxes, request)
 
     @asynccontextmanager
-    async def found(self, toolchain: Toolchain, source: Source) -> AsyncIterator[Build | None]:
-        """The program if it was built before, usable within the block."""
+    async def cached(self, toolchain: Toolchain, source: Source) -> AsyncIterator[Build | None]:
+        """The build if no compiler has to run for it, usable within the block."""
         request = make_request(toolchain, source)
         async with AsyncExitStack() as stack:
             if isinstance(request, Build):
