@@ -12,7 +12,7 @@ from deemster.bench.machine import describe_machine
 from deemster.bench.other_sandboxes import PROGRAM
 from deemster.bench.runs import BareRun, garbage_collector_off
 from deemster.domain.errors import Unavailable
-from deemster.domain.limits import Limits
+from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import single_file
 from deemster.pipeline.judge.verify.progress import Progress
@@ -25,6 +25,7 @@ from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.settings import Settings, load_settings
 from deemster.wiring.judging import open_boxes
+from deemster.wiring.warming_up import load_files, paths_of, toolchain_views
 
 TURN: Final = 10
 """Runs of one kind in a row, before the next kind."""
@@ -72,6 +73,8 @@ async def measure(runs: int, languages: Sequence[str], progress: Progress) -> di
     toolchains = [each for each in found if isinstance(each, Toolchain)]
     if languages and len(toolchains) < len(found):
         raise Unavailable("A language that you have named is not installed.")
+    # As a worker does: what only boxes have read would be read from the disk in each run.
+    await load_files(paths_of(toolchain_views(toolchains)), settings.warm_up_mb * MIB)
     async with (
         # One core, as in a worker: a copy on another one would begin with empty caches.
         open_boxes(settings, toolchains, cpus=sorted(os.sched_getaffinity(0))[-1:]) as boxes,

@@ -43,23 +43,28 @@ def paths_of(views: Iterable[View]) -> list[str]:
 
 
 async def warm_up(paths: Iterable[str], most_bytes: int) -> None:
-    """In a process of its own: a thread of low priority could hold up the whole worker."""
+    """Programs run without it, too: so a failure is only logged."""
     try:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", "-m", "deemster.sandbox.warm_up"),
-            *(str(most_bytes), str(MOST_S)),
-            stdin=PIPE,
-            stdout=PIPE,
-        )
-    except OSError as fault:  # programs run without it, too
-        log.warning("worker.not_warmed_up", error=str(fault))
-        return
+        log.info("worker.warmed_up", bytes=await load_files(paths, most_bytes))
+    except (OSError, TimeoutError) as fault:
+        log.warning("worker.not_warmed_up", error=str(fault) or "it took too long")
+
+
+async def load_files(paths: Iterable[str], most_bytes: int) -> int:
+    """Returns the number of bytes.
+
+    In a process of its own: a thread of low priority could hold up the whole worker.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-I", "-m", "deemster.sandbox.warm_up"),
+        *(str(most_bytes), str(MOST_S)),
+        stdin=PIPE,
+        stdout=PIPE,
+    )
     try:
         async with asyncio.timeout(2 * MOST_S):
             output, _ = await process.communicate(os.fsencode("\n".join(paths)))
-        log.info("worker.warmed_up", bytes=int(output or 0))
-    except TimeoutError:
-        log.warning("worker.not_warmed_up", error="it took too long")
+        return int(output or 0)
     finally:
         with suppress(ProcessLookupError):
             process.kill()
