@@ -100,6 +100,8 @@ struct method_definition {
     F(struct object *, PyImport_GetImporter, (struct object *))                                \
     F(struct object *, PyCFunction_NewEx,                                                      \
       (struct method_definition *, struct object *, struct object *))                          \
+    F(long, PyImport_GetMagicNumber, (void))                                                   \
+    F(struct object *, Py_BuildValue, (const char *, ...))                                     \
     F(int, PyGC_Disable, (void))                                                               \
     F(int, PyGC_Enable, (void))                                                                \
     F(void, Py_IncRef, (struct object *))                                                      \

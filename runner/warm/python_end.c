@@ -4,7 +4,7 @@
  * copied interpreter. The interpreter that waits replaces its first instructions by a jump to
  * end_python(), which looks at all objects of the program without changing them. If none of them
  * does something visible at the end (a `__del__`, a callback, an open file, a generator inside of
- * `try`), end_python() flushes stdout and stderr, and the process exits. Else it restores the
+ * `try`), end_python() flushes stdout and stderr, and the process exits at once. Else it restores the
  * instructions and calls Py_FinalizeEx: such a program ends as it does in any Python.
  *
  * Of the objects that the interpreter had before its program, it looks only at the classes. None of
@@ -19,6 +19,8 @@
  *   a module's definition has its name. This is the same in the versions 3.11 to 3.13;
  *   find_layout() checks it. Where something is different, Py_FinalizeEx is called as usual. */
 #define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -73,6 +75,7 @@ static struct ending {
     struct object *classes[MOST_CLASSES]; /* of its objects, those that can be changed */
     size_t class_count;
     unsigned char replaced[JUMP_BYTES + 1];
+    bool left_out; /* the clean-up; only a copy changes this */
 } ending;
 
 static const char *const STREAM_NAMES[STREAMS] = {"__stdin__", "__stdout__", "__stderr__"};
@@ -420,11 +423,24 @@ static int end_python(void)
 {
     const struct python *python = &ending.python;
     if (python->Py_IsInitialized() && threads_have_ended() && nothing_is_visible() &&
-        flush(ending.streams[1]) && flush(ending.streams[2]))
+        flush(ending.streams[1]) && flush(ending.streams[2])) {
+        ending.left_out = true;
         return 0;
+    }
     if (write_code((void *)python->Py_FinalizeEx, ending.replaced, JUMP_BYTES))
         return -1;
     return python->Py_FinalizeEx();
+}
+
+/* Is called when the process exits, before the libraries take themselves apart: that changes pages
+ * of each of them, and does nothing else in a process whose objects do nothing. */
+static void exit_at_once(int status, void *unused)
+{
+    (void)unused;
+    if (!ending.left_out)
+        return;
+    (void)fflush(NULL);
+    _exit(status);
 }
 
 /* ---- before the first copy ---- */
@@ -574,7 +590,8 @@ void shorten_end_of_python(void)
     const bool was_enabled = python->PyGC_Disable();
     if (find_objects() && enclose_objects() &&
         visit_objects(&ending.collector->generations[GENERATIONS - 1].first, remember_object,
-                      types))
+                      types) &&
+        on_exit(exit_at_once, NULL) == 0)
         (void)replace_start();
     if (was_enabled)
         python->PyGC_Enable();

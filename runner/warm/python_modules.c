@@ -97,7 +97,8 @@ static bool program_is_alone(void)
         size_t files = 0;
         DIR *code = opendir(CODE);
         for (const struct dirent *entry; code && (entry = readdir(code));)
-            files += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+            files += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
+                     strcmp(entry->d_name, BYTECODE_NAME);
         if (code)
             closedir(code);
         importing.program = files == 1 ? ALONE : NOT_ALONE;

@@ -103,7 +103,7 @@ static void become_program(void *robust_list, size_t robust_bytes)
     struct warm_answer answer = {.pid = (int32_t)getpid()};
     int fds[3];
     syscall(SYS_set_robust_list, robust_list, robust_bytes); /* the kernel does not copy it */
-    if (receive_request(&request, fds) || take_over(&request, fds))
+    if (receive_request(&request, fds) || take_over(&request, fds) || find_python_bytecode())
         answer.error = errno ? errno : EPROTO;
     if (write(WARM_SOCKET, &answer, sizeof answer) != sizeof answer || answer.error)
         _exit(127);
@@ -222,9 +222,10 @@ __attribute__((constructor)) static void begin(void)
     expecting = true;
 }
 
-static void before_open(const char *path)
+static void before_open(const char *path, bool as_stream)
 {
-    if (!expecting || !path || strncmp(path, CODE, sizeof CODE - 1))
+    if (!expecting || !path || strncmp(path, CODE, sizeof CODE - 1) ||
+        python_opens_again(path, as_stream))
         return;
     expecting = false;
     wait_for_runs();
@@ -254,7 +255,7 @@ static mode_t mode_of(int flags, va_list rest)
         va_start(rest, flags);                                                                 \
         const mode_t mode = mode_of(flags, rest);                                              \
         va_end(rest);                                                                          \
-        before_open(path);                                                                     \
+        before_open(path, false);                                                              \
         return ((int (*)(const char *, int, ...))real(&found, #name))(path, flags, mode);      \
     }
 #define DEFINE_CHECKED_OPEN(name)                                                              \
@@ -262,7 +263,7 @@ static mode_t mode_of(int flags, va_list rest)
     int name(const char *path, int flags)                                                      \
     {                                                                                          \
         static void *found;                                                                    \
-        before_open(path);                                                                     \
+        before_open(path, false);                                                              \
         return ((int (*)(const char *, int))real(&found, #name))(path, flags);                 \
     }
 #define DEFINE_FOPEN(name)                                                                     \
@@ -270,7 +271,10 @@ static mode_t mode_of(int flags, va_list rest)
     FILE *name(const char *path, const char *mode)                                             \
     {                                                                                          \
         static void *found;                                                                    \
-        before_open(path);                                                                     \
+        before_open(path, true);                                                               \
+        FILE *bytecode = open_python_bytecode();                                               \
+        if (bytecode)                                                                          \
+            return bytecode;                                                                   \
         return ((FILE *(*)(const char *, const char *))real(&found, #name))(path, mode);       \
     }
 /* clang-format on */

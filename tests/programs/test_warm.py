@@ -86,13 +86,10 @@ def result(report: Report) -> tuple[object, ...]:
 async def test_programs_end_the_same_warm_and_cold(open_language: OpenLanguage) -> None:
     """Whatever a Python program leaves to its end is done, in the same order (J5)."""
     async with open_language("python3") as program:
-        files = {f"{number}.py": text.encode() for number, text in enumerate(ENDS.values())}
-        built = await program.build_source(Source(files, main="0.py"))
-        assert built.artifact is not None, built.compilation
-        for name, file in zip(ENDS, files, strict=True):
-            one = replace(built, artifact=replace(built.artifact, entry=file, others=()))
-            cold = await run(program, one, warm=False)
-            warm = await run(program, one)
+        for name, text in ENDS.items():
+            built = await program.build(text)
+            cold = await run(program, built, warm=False)
+            warm = await run(program, built)
             assert result(warm) == result(cold), name
         assert interpreters(program)
 
@@ -118,6 +115,51 @@ async def test_a_usual_end_leaves_the_interpreter_alone(
         await run(program, usual)
         report, longer = await run(program, usual), await run(program, visible)
     assert report.memory_bytes < longer.memory_bytes - (1 << 19)
+
+
+@pytest.mark.parametrize(
+    ("files", "stdout", "stderr"),
+    [
+        pytest.param(
+            {"main.py": b"print(1 is 1)\n"}, b"True\n", b"SyntaxWarning", id="warning"
+        ),
+        pytest.param(
+            {"main.py": b"print(open('/code/.bytecode').read())\n", ".bytecode": b"own"},
+            b"own\n",
+            b"",
+            id="own file",
+        ),
+    ],
+)
+async def test_a_program_without_bytecode_is_no_copy(
+    open_language: OpenLanguage, files: dict[str, bytes], stdout: bytes, stderr: bytes
+) -> None:
+    """Bytecode shows no warnings of the compiler, and takes no name of a user (J5)."""
+    async with open_language("python3") as program:
+        built = await program.build_source(Source(files, main="main.py"))
+        assert built.artifact is not None, built.compilation
+        command = command_for(built.artifact, LIMITS)
+        report = await program.boxes.run(command)
+    assert not command.warm
+    assert (report.stdout, stderr in report.stderr) == (stdout, True)
+
+
+@needs_root
+async def test_a_copy_does_not_parse_its_program(open_language: OpenLanguage) -> None:
+    """The compile step has left bytecode: a long program costs little more than a short one."""
+    unused = "".join(
+        f"def f{number}(a, b):\n    return a + b * {number}\n" for number in range(300)
+    )
+    async with open_language("python3") as program:
+        short, long = await program.build("print(1)"), await program.build(unused + "print(1)")
+        times = []
+        for built in (short, long):
+            await run(program, built)
+            reports = [await run(program, built) for _ in range(5)]
+            assert all(report.stdout == b"1\n" for report in reports)
+            times.append(min(report.cpu_ns for report in reports))
+    # To parse 600 lines takes more than five times as long as a whole run.
+    assert times[1] < 3 * times[0]
 
 
 @needs_root

@@ -49,6 +49,8 @@ class CompileStep:
     permissions: Permissions
     limits: Limits
     environment: Mapping[str, str] = field(default_factory=dict)
+    bytecode: bool = False
+    """It may also leave bytecode, with which a waiting interpreter runs the sources."""
     shows: tuple[str, ...] = ()
     """Host paths that its box shows beside its tools; patterns and {TOOL_dir} are allowed."""
     shows_like: tuple[LanguageId, ...] = ()

@@ -44,7 +44,9 @@ def command_for(
     """`interpreter_args` are the user's own. They can be a program (`python3 -c`), which a
     waiting interpreter would run before it gives up its privileges and gets its limits.
     """
-    step = artifact.toolchain.language.run
+    language = artifact.toolchain.language
+    step = language.run
+    needs_bytecode = language.compile is not None and language.compile.bytecode
     values = run_values(step, artifact, limits)
     environment = dict(
         zip(step.environment, fill(step.environment.values(), values), strict=True)
@@ -58,7 +60,9 @@ def command_for(
         code=artifact.directory,
         view=artifact.toolchain.views.run,
         address_space=step.address_space,
-        warm=step.warm and not interpreter_args,
+        warm=step.warm
+        and not interpreter_args
+        and (artifact.bytecode is not None or not needs_bytecode),
     )
 
 

@@ -13,6 +13,8 @@ CODE_DIR = "/code"
 """Where the program finds its own files, read-only."""
 DATA_DIR = "/data"
 """Where checkers and interactors find test data, read-only; submissions never get it."""
+BYTECODE_FILE = ".bytecode"
+"""Where a copy of a waiting interpreter finds bytecode in /code; runner/warm has this name."""
 WORK_DIR = "/work"
 """The writable scratch: the working directory and, by links, /tmp and /dev/shm."""
 

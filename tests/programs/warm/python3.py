@@ -30,6 +30,13 @@ show(
         if name[:2] == "__"
     ),
 )
+code = sys._getframe().f_code
+show("code", (code.co_filename, code.co_name, code.co_flags, code.co_code, code.co_linetable))
+show("names", (code.co_names, code.co_varnames, code.co_stacksize, code.co_exceptiontable))
+show("source", (__import__("inspect").getsource(show), __doc__, __annotations__))
+number: float = 1234.5
+first, second = (lambda: (1234.5, "a text")), (lambda: (1234.5, "a text"))
+show("identity", [one is other for one, other in zip(first(), second())])
 show("importers", sorted(sys.path_importer_cache))
 show("environment", sorted(os.environ.items()))
 show("environ", text("/proc/self/environ").rstrip("\0").split("\0"))

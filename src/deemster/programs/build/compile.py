@@ -1,6 +1,7 @@
 """Compiles a program with its language's compiler in the sandbox."""
 
 import asyncio
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from deemster.programs.failure import explain_end
 from deemster.programs.scratch import OutputCollector
 from deemster.programs.workspace import make_directory, write_files
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, WORK_DIR, Command
+from deemster.sandbox.command import BYTECODE_FILE, CODE_DIR, ENVIRONMENT, WORK_DIR, Command
 from deemster.sandbox.wire import Report
 
 SHOWN_BYTES = 64 * 1024
@@ -63,6 +64,8 @@ class Artifact:
     """The file or class that the run step starts."""
     others: tuple[str, ...] = ()
     """The other source files of a program that is not compiled."""
+    bytecode: Path | None = None
+    """Another directory with the bytecode alone, if `directory` has it beside the sources."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ def make_request(
         "source": f"{CODE_DIR}/{main}",
         "sources": tuple(f"{CODE_DIR}/{name}" for name in compiled),
         "output": f"{WORK_DIR}/{step.output}",
+        "bytecode": f"{WORK_DIR}/{BYTECODE_FILE}",
         "memory_mb": str(step.limits.memory_bytes // MIB),
         "precompiled": precompiled.use if precompiled else (),
     }
@@ -155,6 +159,7 @@ def key_of(request: CompileRequest, step: CompileStep) -> str:
         included=sorted(request.source.included),
         argv=request.argv,
         output=step.output,
+        bytecode=step.bytecode,
         sandbox=step_facts(step.permissions, step.limits, step.environment),
         precompile=precompile and [precompile.argv, file_facts(precompile.files)],
     )
@@ -189,7 +194,9 @@ async def run_compiler(
     boxes: Boxes, request: CompileRequest, step: CompileStep, workspace: Path
 ) -> Build:
     sources, target = workspace / "source", make_directory(workspace / "artifact")
-    collector = OutputCollector(step.output, target, max_bytes=step.limits.scratch_bytes)
+    collector = OutputCollector(
+        step.output or BYTECODE_FILE, target, max_bytes=step.limits.scratch_bytes
+    )
     command = Command(
         argv=request.argv,
         limits=step.limits,
@@ -199,10 +206,11 @@ async def run_compiler(
         view=request.toolchain.views.compile,
         data=request.precompiled.directory if request.precompiled else None,
     )
-    report = await boxes.run(command, collect=collector if step.output else None)
+    collects = step.output or step.bytecode
+    report = await boxes.run(command, collect=collector if collects else None)
     entry, problem = "", failure_reason(report, step)
     directory = target if step.output else sources
-    if report.status is RunStatus.OK:
+    if report.status is RunStatus.OK and step.output:
         problem = collector.problem or ""
     if report.status is RunStatus.OK and not problem:
         entry, problem = await asyncio.to_thread(finish_build, request, step, directory)
@@ -216,8 +224,23 @@ async def run_compiler(
         status=report.status,
         starved=is_starved(report, step.limits),
     )
-    artifact = Artifact(request.toolchain, directory, entry) if entry else None
-    return Build(artifact, compilation)
+    if not entry:
+        return Build(None, compilation)
+    added = step.bytecode and await asyncio.to_thread(add_bytecode, sources, target)
+    bytecode = target if added else None
+    return Build(Artifact(request.toolchain, directory, entry, bytecode=bytecode), compilation)
+
+
+def add_bytecode(sources: Path, compiled: Path) -> bool:
+    """Puts the bytecode of a program, if there is some, beside its sources.
+
+    A file of the user that has its name stays what it is.
+    """
+    bytecode = compiled / BYTECODE_FILE
+    if not bytecode.is_file() or os.path.lexists(sources / BYTECODE_FILE):
+        return False
+    write_files(sources, {BYTECODE_FILE: bytecode.read_bytes()})
+    return True
 
 
 def is_starved(report: Report, limits: Limits) -> bool:

@@ -23,6 +23,7 @@ from deemster.programs.build.compile import (
     Build,
     Compilation,
     CompileRequest,
+    add_bytecode,
     key_of,
     make_request,
     run_request,
@@ -230,7 +231,7 @@ class Compiler:
             status=compilation.status,
             entry=artifact.entry if artifact else None,
         )
-        directory = artifact.directory if artifact and step.output else None
+        directory = stored_files(artifact, step) if artifact else None
         abandoned = threading.Event()
         try:
             await asyncio.to_thread(
@@ -273,6 +274,11 @@ class CachedBuild:
         self.entry.release()
 
 
+def stored_files(artifact: Artifact, step: CompileStep) -> Path | None:
+    """Sources are not stored: only what a compiler has made of them."""
+    return artifact.directory if step.output else artifact.bytecode
+
+
 def is_small(source: Source) -> bool:
     return sum(map(len, source.files.values())) <= SMALL_SOURCE_BYTES
 
@@ -292,18 +298,30 @@ def take_build(
     compilation = Compilation(record.argv, record.output, record.ms, record.status)
     if record.entry is None:
         return CachedBuild(Build(None, compilation, from_cache=True), entry, None)
-    directory, sources = entry.directory, None
-    if directory is None:  # the sources themselves are run
-        try:
-            sources = create(work_dir)
-            directory = write_sources(sources[0], request.source)
-        except OSError:
-            if sources is not None:
-                remove(*sources)
-            entry.release()
-            raise
-    artifact = Artifact(request.toolchain, directory, record.entry)
+    assert request.step is not None
+    if request.step.output and entry.directory is not None:
+        artifact, sources = Artifact(request.toolchain, entry.directory, record.entry), None
+    else:
+        artifact, sources = take_sources(entry, record.entry, work_dir, request)
     return CachedBuild(Build(artifact, compilation, from_cache=True), entry, sources)
+
+
+def take_sources(
+    entry: CachedDirectory, started: str, work_dir: Path, request: CompileRequest
+) -> tuple[Artifact, tuple[Path, int]]:
+    """Writes the sources, which are run themselves, and adds the stored bytecode."""
+    sources, bytecode = None, entry.directory
+    try:
+        sources = create(work_dir)
+        directory = write_sources(sources[0], request.source)
+        if bytecode is not None and not add_bytecode(directory, bytecode):
+            bytecode = None
+    except OSError:
+        if sources is not None:
+            remove(*sources)
+        entry.release()
+        raise
+    return Artifact(request.toolchain, directory, started, bytecode=bytecode), sources
 
 
 def take_fresh(cache: DirectoryCache, key: str) -> CachedDirectory | None:

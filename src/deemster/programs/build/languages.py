@@ -43,7 +43,7 @@ from deemster.text_form import fault_text, text_form
 COMPILER_OUTPUT_BYTES = MIB
 """The most that a compiler may print."""
 COMPILE_PLACEHOLDERS = frozenset(
-    {"code", "source", "sources", "output", "memory_mb", "precompiled"}
+    {"code", "source", "sources", "output", "bytecode", "memory_mb", "precompiled"}
 )
 PRECOMPILE_PLACEHOLDERS = frozenset({"code", "output", "memory_mb"})
 RUN_PLACEHOLDERS = frozenset({"code", "entry", "others", "heap_mb", "memory_mb", "stack_mb"})
@@ -216,6 +216,7 @@ class PermissionsTable(Table):
 class CompileTable(Table):
     argv: Texts
     output: Annotated[str, text_form(r"^([A-Za-z0-9_][A-Za-z0-9_.-]*)?$", OUTPUT_NAME)] = ""
+    bytecode: bool = False
     profile: Literal["program", "compiler"] = "compiler"
     permissions: PermissionsTable = PermissionsTable()
     environment: Environment = {}
@@ -236,6 +237,7 @@ class CompileTable(Table):
             permissions=permissions,
             limits=limits,
             environment=self.environment,
+            bytecode=self.bytecode,
             shows=self.shows,
             shows_like=tuple(map(LanguageId, self.shows_like)),
         )
