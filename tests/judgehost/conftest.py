@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -12,15 +13,27 @@ from tests.judgehost.host_process import new_memory_directory
 from tests.judgehost.stub_server import StubServer, serving
 
 
-@pytest.fixture(scope="module")
-def stub() -> Iterator[StubServer]:
+@contextmanager
+def new_stub() -> Iterator[StubServer]:
     key = HostKey(JudgeHostId("hst_1"), secrets.token_bytes(32))
     with serving(StubServer(key)) as server:
         yield server
 
 
-@pytest.fixture(scope="module")
-def memory() -> Iterator[Path]:
+@contextmanager
+def new_memory() -> Iterator[Path]:
     path = new_memory_directory()
     yield path
     remove_tree(path)
+
+
+@pytest.fixture(scope="module")
+def stub() -> Iterator[StubServer]:
+    with new_stub() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[Path]:
+    with new_memory() as path:
+        yield path

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.judgehost.conftest import new_memory, new_stub
 from tests.judgehost.host_process import HostProcess, execution, result_of, running_host
 from tests.judgehost.stub_server import StubServer, send_signed
 from tests.services.ports import reserved_port
@@ -85,10 +86,12 @@ def test_q14_a_full_host_says_so_and_sigterm_drains(
     assert not leftovers(host)
 
 
-def test_q14_a_second_sigterm_stops_at_once(
-    stub: StubServer, directory: Path, memory: Path
-) -> None:
-    with running_host(stub, directory, memory) as host:
+def test_q14_a_second_sigterm_stops_at_once(tmp_path: Path) -> None:
+    with (
+        new_stub() as stub,
+        new_memory() as memory,
+        running_host(stub, tmp_path, memory) as host,
+    ):
         task = execution("python3", SLEEPS.format(60))
         stub.tasks.append(task)
         wait_until(lambda: stub.updates[task.judge_id])
@@ -100,23 +103,22 @@ def test_q14_a_second_sigterm_stops_at_once(
         assert not leftovers(host)
 
 
-def test_a_killed_host_leaves_nothing_for_long(
-    stub: StubServer, directory: Path, memory: Path
-) -> None:
+def test_a_killed_host_leaves_nothing_for_long(tmp_path: Path) -> None:
     """What it leaves is useless, and the next start removes it."""
-    with running_host(stub, directory, memory) as killed:
-        task = execution("python3", SLEEPS.format(60))
-        stub.tasks.append(task)
-        wait_until(lambda: stub.updates[task.judge_id])
-        killed.process.kill()
-        killed.process.wait()
-        before = leftovers(killed)
-        assert before
-    with running_host(stub, directory, memory) as host:
-        task = execution("python3", "print(1)")
-        stub.tasks.append(task)
-        assert result_of(stub, task).execute is not None
-        assert not set(before) & set(leftovers(host))
+    with new_stub() as stub, new_memory() as memory:
+        with running_host(stub, tmp_path, memory) as killed:
+            task = execution("python3", SLEEPS.format(60))
+            stub.tasks.append(task)
+            wait_until(lambda: stub.updates[task.judge_id])
+            killed.process.kill()
+            killed.process.wait()
+            before = leftovers(killed)
+            assert before
+        with running_host(stub, tmp_path, memory) as host:
+            task = execution("python3", "print(1)")
+            stub.tasks.append(task)
+            assert result_of(stub, task).execute is not None
+            assert not set(before) & set(leftovers(host))
 
 
 def leftovers(host: HostProcess) -> list[Path]:
