@@ -14,6 +14,11 @@ PASSES: Final = 20
 """The second pass already finds nothing to move, unless programs start others very fast."""
 
 
+def usual_slots() -> int:
+    """All cores but one, which the rest of the service uses."""
+    return max(1, len(os.sched_getaffinity(0)) - 1)
+
+
 @contextmanager
 def reserve_cores(directory: Path, count: int) -> Iterator[tuple[int, ...]]:
     """Locks cores, so that no other worker with the same directory uses them (Q9)."""

@@ -133,7 +133,8 @@ class Settings(BaseSettings):
 
     metrics_port: Annotated[int, Field(ge=1, le=65531)] | None = None
     """First of five ports on which roles without an API serve their metrics: relay, worker,
-    keeper, dispatcher and judge host, in this order. If unset, they serve none."""
+    keeper, dispatcher and judge host, in this order. If unset, they serve none. Each further
+    worker process of `deemster up` uses a port that is higher by 5."""
     metrics_host: str = "127.0.0.1"
     """Address on which these roles serve their metrics. They ask for no token."""
 
@@ -208,6 +209,9 @@ class Settings(BaseSettings):
 
     slots: AtLeast1 | None = None
     """Number of programs that a worker runs at once. If unset, all cores but one."""
+    slots_per_process: AtLeast1 = 8
+    """Number of slots that one process of a worker serves: `deemster up` starts as many worker
+    processes as its slots need, and divides slots and execution slots among them."""
     run_attempts: AtLeast1 = 3
     """Maximum number of attempts to judge one submission when the judge itself fails."""
     lease_s: Annotated[float, Field(ge=2)] = 15.0

@@ -1,7 +1,6 @@
 """Assembles the judge host of a Deemster server, which has no credential but its own key."""
 
 import asyncio
-import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -29,7 +28,7 @@ from deemster.pipeline.work.analyze_program import ProgramAnalyzer
 from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
-from deemster.sandbox.cores import reserve_cores
+from deemster.sandbox.cores import reserve_cores, usual_slots
 from deemster.settings import Settings, forget_variables, given_secrets
 from deemster.settings.ceilings import ceiling_of, problem_ceilings
 from deemster.wiring.analyzing import AnalysisOnDemand, open_worker_analysis
@@ -92,7 +91,7 @@ async def run_judge_host(settings: Settings, slots: int | None = None) -> None:
 async def open_judge_host(
     settings: Settings, server: ServerConnection, slots: int | None
 ) -> AsyncIterator[JudgeHost]:
-    slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
+    slots = slots or settings.slots or usual_slots()
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context

@@ -1,7 +1,6 @@
 """Assembles the worker role: takes jobs from the queue, judges them, records verdicts."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import partial
@@ -33,7 +32,7 @@ from deemster.pipeline.work.judging_first import JudgingFirst
 from deemster.programs.build.compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
-from deemster.sandbox.cores import reserve_cores
+from deemster.sandbox.cores import reserve_cores, usual_slots
 from deemster.settings import Settings
 from deemster.settings.ceilings import problem_ceilings
 from deemster.store.notifications import (
@@ -63,7 +62,7 @@ AHEAD_S: Final = 1.0
 
 
 async def run_worker(settings: Settings, slots: int | None = None) -> None:
-    slots = slots or settings.slots or max(1, len(os.sched_getaffinity(0)) - 1)
+    slots = slots or settings.slots or usual_slots()
     catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context

@@ -71,7 +71,7 @@ class Up:
                     "--port",
                     str(port),
                     "--workers",
-                    "1",
+                    variables.get("DEEMSTER_SLOTS", "1"),
                 ],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -106,12 +106,16 @@ class Up:
 
     def child(self, name: str) -> int | None:
         """The process of a role or of the database; None while there is none."""
+        return next(iter(self.children(name)), None)
+
+    def children(self, name: str) -> list[int]:
         parents = read_parents()
-        for pid, parent in parents.items():
+        return [
+            pid
+            for pid, parent in parents.items()
             # The fork server is between the supervisor and the first process of a role.
-            if self.process.pid in {parent, parents.get(parent)} and role_of(pid) == name:
-                return pid
-        return None
+            if self.process.pid in {parent, parents.get(parent)} and role_of(pid) == name
+        ]
 
     async def kill(self, name: str) -> None:
         """Kills the process and waits until there is a new one."""

@@ -40,14 +40,17 @@ class Child:
         display: Display,
         *,
         timeout_s: float,
+        name: str | None = None,
         waits: bool = False,
         fork_server: ForkServerClient | None = None,
     ) -> None:
-        """A child that `waits` is started after `settle` was called.
+        """A child that `waits` is started after `settle` was called. Its name is that of its
+        role, unless there are several.
 
         The fork server, if there is one, starts the first process of the role.
         """
         self.role = role
+        self.name = name or role
         self._fork_server = fork_server
         self._settled = asyncio.Event()
         self._waits = waits
@@ -88,7 +91,7 @@ class Child:
                     pause_s = FIRST_PAUSE_S
                 self._check_start(code, log)
                 self._display.warn(
-                    f"{self.role} ended ({how}) and is restarted in {pause_s:g} s"
+                    f"{self.name} ended ({how}) and is restarted in {pause_s:g} s"
                 )
                 await any_of(pause_s, self._is_ending)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
@@ -168,7 +171,7 @@ class Child:
         self._failed_starts = self._failed_starts + 1 if code == ExitCode.UNABLE else 0
         if self._failed_starts >= MOST_FAILED_STARTS and not self._settled.is_set():
             raise Unavailable(
-                f"The {self.role} can't start ({log.last or 'no reason is logged'}): see "
+                f"The {self.name} can't start ({log.last or 'no reason is logged'}): see "
                 f"{log.path}, correct the cause and start again."
             )
 

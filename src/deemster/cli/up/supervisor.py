@@ -1,6 +1,7 @@
 """Starts the database and all roles, supervises them, and ends them in order."""
 
 import asyncio
+import itertools
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
@@ -9,7 +10,7 @@ from typing import Final
 
 from deemster import __version__
 from deemster.cli.token_file import TOKEN_FILE
-from deemster.cli.up.child import Child
+from deemster.cli.up.child import RUNS_PROGRAMS, Child
 from deemster.cli.up.display import Display
 from deemster.cli.up.first_start import (
     NewAdmin,
@@ -19,6 +20,7 @@ from deemster.cli.up.first_start import (
 )
 from deemster.cli.up.logs import Log
 from deemster.cli.up.status import show_status, until_ready
+from deemster.cli.up.worker_processes import divide_worker
 from deemster.domain.errors import DeemsterError
 from deemster.domain.judge_host import JudgeOn
 from deemster.settings import DEFAULT_URL, Settings, child_environment
@@ -133,12 +135,12 @@ class Supervisor:
         async with transaction(pool) as connection:
             admin = await make_admin(connection, data_dir)
             needs_link = await is_without_password(connection)
-        environment = self._environment(url, address)
+        overrides = self._overrides(url, address)
+        environment = child_environment(**overrides)
         log_dir = data_dir / "logs"
         self._display.hint("starting the service …")
-        async with run_roles(
-            self._roles(), fork_server, environment, log_dir, self._display, self._hurry
-        ) as children:
+        children = self._children(fork_server, overrides)
+        async with run_children(children, log_dir, self._display, self._hurry):
             async with asyncio.TaskGroup() as group:
                 group.create_task(
                     load_samples(pool, fork_server, environment, log_dir, self._display)
@@ -155,7 +157,28 @@ class Supervisor:
             return TIMEOUT_S
         return TIMEOUT_S | DISPATCHER
 
-    def _environment(self, url: str, address: Address) -> dict[str, str]:
+    def _children(
+        self, fork_server: ForkServerClient, overrides: Mapping[str, object]
+    ) -> list[Child]:
+        """In the order in which they end: one for each role, and several for a large worker."""
+        children = []
+        for role, timeout_s in self._roles().items():
+            shares = divide_worker(self._settings) if role == RUNS_PROGRAMS else [{}]
+            for number, share in enumerate(shares, start=1):
+                children.append(
+                    Child(
+                        role,
+                        child_environment(**{**overrides, **share}),
+                        self._display,
+                        timeout_s=timeout_s,
+                        name=role if number == 1 else f"{role}-{number}",
+                        waits=role == STARTS_LAST,
+                        fork_server=fork_server,
+                    )
+                )
+        return children
+
+    def _overrides(self, url: str, address: Address) -> dict[str, object]:
         overrides: dict[str, object] = {
             "data_dir": self._settings.data_dir,
             "work_dir": self._settings.work_dir,
@@ -168,7 +191,7 @@ class Supervisor:
             overrides["sandbox_without"] = ",".join(sorted(self._settings.sandbox_without))
         if self._settings.database_url is None:
             overrides["database_url"] = url
-        return child_environment(**overrides)
+        return overrides
 
     def _welcome(self, address: Address, admin: NewAdmin | None, *, needs_link: bool) -> None:
         """The last line is the address to open."""
@@ -221,30 +244,14 @@ async def keep_running(cluster: Cluster, display: Display) -> None:
 
 
 @asynccontextmanager
-async def run_roles(
-    roles: Mapping[str, float],
-    fork_server: ForkServerClient,
-    environment: Mapping[str, str],
-    log_dir: Path,
-    display: Display,
-    hurry: asyncio.Event,
-) -> AsyncIterator[Sequence[Child]]:
-    """All roles run inside the block; if one can't start at all, the block fails."""
-    children = [
-        Child(
-            role,
-            environment,
-            display,
-            timeout_s=timeout_s,
-            waits=role == STARTS_LAST,
-            fork_server=fork_server,
-        )
-        for role, timeout_s in roles.items()
-    ]
+async def run_children(
+    children: Sequence[Child], log_dir: Path, display: Display, hurry: asyncio.Event
+) -> AsyncIterator[None]:
+    """All children run inside the block; if one can't start at all, the block fails."""
     async with AsyncExitStack() as stack:
         logs = [
             await stack.enter_async_context(
-                Log.open(log_dir / f"{child.role}.log", display.warn)
+                Log.open(log_dir / f"{child.name}.log", display.warn)
             )
             for child in children
         ]
@@ -252,11 +259,13 @@ async def run_roles(
         for child, (log, output) in zip(children, logs, strict=True):
             group.create_task(child.keep(log, output))
         try:
-            yield children
+            yield
         finally:
-            for child in children:
-                display.hint(f"ending the {child.role} … (Ctrl-C again ends all at once)")
-                await child.end(hurry)
+            for role, processes in itertools.groupby(children, lambda child: child.role):
+                display.hint(f"ending the {role} … (Ctrl-C again ends all at once)")
+                async with asyncio.TaskGroup() as ending:
+                    for child in processes:
+                        ending.create_task(child.end(hurry))
 
 
 def next_steps(address: Address, data_dir: Path, *, names: bool) -> str:
