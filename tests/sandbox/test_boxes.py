@@ -354,7 +354,7 @@ async def test_a_killed_slot_is_replaced() -> None:
 
 
 async def test_a_stopped_slot_is_given_up_and_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deemster.sandbox.slot.GRACE_S", 0.5)
+    monkeypatch.setattr("deemster.sandbox.slot_run.GRACE_S", 0.5)
     async with Boxes.open(runner=RUNNER) as boxes:
         seen = bytearray()
         limits = Limits(wall_ms=2000)
