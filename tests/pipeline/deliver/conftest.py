@@ -11,6 +11,7 @@ import structlog
 from structlog.typing import EventDict
 
 from deemster.domain.ids import AccountId, SubmissionId
+from deemster.pipeline.deliver import dispatcher
 from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
 from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.message import SigningKeys
@@ -30,6 +31,8 @@ from tests.builders import (
 from tests.waiting import until
 
 KEYS = SigningKeys(b"a secret for tests")
+POLL_S = 0.05
+"""A dispatcher of the service looks for due webhooks once a second."""
 
 
 @pytest.fixture
@@ -77,14 +80,16 @@ async def dispatching(
     sender = WebhookSender(**{"allow_private": True, **sending})
     # The reports of these tests are small, so they are in the database.
     heng = HengCallbacks(pool, make_artifacts(Path("unused")), signing_secret)
-    async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(WebhookDispatcher(pool, sender, KEYS, rules, heng).run())
-            for _ in range(couriers)
-        ]
-        yield
-        for task in tasks:
-            task.cancel()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dispatcher, "POLL_S", POLL_S)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(WebhookDispatcher(pool, sender, KEYS, rules, heng).run())
+                for _ in range(couriers)
+            ]
+            yield
+            for task in tasks:
+                task.cancel()
 
 
 async def deliveries(pool: Pool, submission: SubmissionId | None = None) -> list[Delivery]:
