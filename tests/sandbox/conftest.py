@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
@@ -84,18 +84,24 @@ class RunnerTree:
         ]
 
     def traces(self) -> list[str]:
-        """Lists what is left of this runner on the machine; other runners may be active."""
-        return [
-            *(f"process {pid}" for pid in self.alive()),
-            *(f"cgroup {path}" for path in self._groups()),
-            *(line for line in machine_traces() if line not in BEFORE),
-        ]
+        return traces_of(self)
 
-    def _groups(self) -> list[Path]:
-        tops = (Path(line.split()[4]) for line in _mounts() if " - cgroup" in line)
-        # Unlike rglob, walk does not fail when another runner removes its group meanwhile.
-        folders = (Path(folder) for top in tops for folder, _, _ in os.walk(top))
-        return [path for path in folders if path.name.startswith(f"deemster.{self.runner}.")]
+
+def traces_of(*trees: RunnerTree) -> list[str]:
+    """Lists what is left of these runners on the machine; other runners may be active."""
+    return [
+        *(f"process {pid}" for tree in trees for pid in tree.alive()),
+        *(f"cgroup {path}" for path in _groups({tree.runner for tree in trees})),
+        *(line for line in machine_traces() if line not in BEFORE),
+    ]
+
+
+def _groups(runners: Collection[int]) -> list[Path]:
+    names = tuple(f"deemster.{runner}." for runner in runners)
+    tops = (line.split()[4] for line in _mounts() if " - cgroup" in line)
+    # Unlike rglob, walk does not fail when another runner removes its group meanwhile.
+    folders = (Path(folder) for top in tops for folder, _, _ in os.walk(top))
+    return [folder for folder in folders if folder.name.startswith(names)]
 
 
 def _start_time(pid: int) -> str:
@@ -153,11 +159,7 @@ BEFORE = frozenset(machine_traces())
 
 async def assert_gone(*trees: RunnerTree) -> None:
     """Waits until nothing is left of these runners."""
-
-    def traces() -> list[str]:
-        return [line for tree in trees for line in tree.traces()]
-
-    await until(lambda: not traces(), why=lambda: "\n".join(traces()))
+    await until(lambda: not traces_of(*trees), why=lambda: "\n".join(traces_of(*trees)))
 
 
 def is_gone(path: Path, made_ns: int) -> bool:
