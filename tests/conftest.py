@@ -32,6 +32,12 @@ SHARED_SERVICES = ("shared_service", "chromium")
 """Fixtures of tests in several files that take long to set up."""
 SHARED_PROCESSES = ("tests/bench/",)
 """Directories whose tests start roles by one process, which has imported them."""
+TAKE_LONG = {
+    *("chromium", "shared_service", *SHARED_PROCESSES),
+    *("tests/cli/up/test_up.py", "tests/system/test_kill.py"),
+    *("tests/system/test_outage.py", "tests/system/test_remote_network.py"),
+}
+"""Groups of tests that need half a minute and more."""
 KEPT_VARIABLES = {"DEEMSTER_RUNNER", "DEEMSTER_TEST_SLOWNESS"}
 
 
@@ -70,7 +76,28 @@ def pytest_collection_modifyitems(
     after the other, so that one process starts it.
     """
     if "PYTEST_XDIST_WORKER" in os.environ:
-        items.sort(key=lambda item: zlib.crc32(group_of(item).encode()))
+        groups: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            groups.setdefault(group_of(item), []).append(item)
+        processes = int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        items[:] = spread(groups, processes)
+
+
+def spread(groups: dict[str, list[pytest.Item]], processes: int) -> list[pytest.Item]:
+    """Each process gets an equal part of the list, and begins with groups that take long:
+    begun last, such a group would keep one process busy after all others have ended.
+    """
+    names = sorted(groups, key=lambda name: zlib.crc32(name.encode()))
+    long = [name for name in names if name in TAKE_LONG]
+    others = iter([name for name in names if name not in TAKE_LONG])
+    part = sum(map(len, groups.values())) / processes
+    found: list[pytest.Item] = []
+    for number in range(processes):
+        for name in long[number::processes]:
+            found += groups[name]
+        while len(found) < part * (number + 1) and (name := next(others, "")):
+            found += groups[name]
+    return found
 
 
 def group_of(item: pytest.Item) -> str:
