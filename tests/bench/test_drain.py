@@ -14,7 +14,7 @@ def test_q1_a_queue_is_drained_beside_bare_runs(call: Deemster, tmp_path: Path) 
     """
     done = call(
         *("bench", "drain", "--json", "--submissions", "12", "--rounds", "1", "--slots", "1"),
-        *("--work-ms", "5"),
+        *("--work-ms", "5", "--new-programs"),
         *("--data", str(tmp_path)),
     )
     assert done.code == 0, done.err

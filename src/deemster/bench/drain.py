@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +33,7 @@ GOALS: Final = {"c": 2.0, "python3": 0.6}
 TWO_SLOTS_GOAL: Final = 1.8
 WARM_UP: Final = 4
 """Submissions in each language before the first turn."""
+COMMENTS: Final = {"c": "//", "python3": "#"}
 PARTS: Final = (*ROLES, "postgres", "runner", "programs")
 POLL_S: Final = 0.05
 PAUSED_S: Final = 30.0
@@ -47,6 +48,9 @@ class Plan:
     slots: Sequence[int]
     work_ms: int = 0
     """CPU time that the programs use for each case, besides that of their start."""
+    new_programs: bool = False
+    """Whether each submission has to be compiled."""
+    compile_slots: int = 1
 
     @property
     def of_turn(self) -> int:
@@ -111,6 +115,8 @@ async def measure(
         "submissions": plan.of_turn * plan.rounds * len(LANGUAGES),
         "cases": CASES,
         "work_ms": plan.work_ms,
+        "new_programs": plan.new_programs,
+        "compile_slots": plan.compile_slots,
         "rounds": plan.rounds,
         "queue": queue.value,
         "machine": describe_machine(),
@@ -128,8 +134,17 @@ async def measure_slots(
     before = await read_activity(service)
     pids: dict[str, int] = {}
     totals = {language: Totals() for language in LANGUAGES}
-    async with start_roles(service, queue, slots=slots, pids=pids, **NO_LIMITS) as address:
-        drain = QueueDrain(service, address, pids, sources_that_compute(plan.work_ms))
+    starting = start_roles(
+        service,
+        queue,
+        slots=slots,
+        compile_slots=plan.compile_slots,
+        pids=pids,
+        **NO_LIMITS,
+    )
+    async with starting as address:
+        sources = sources_that_compute(plan.work_ms)
+        drain = QueueDrain(service, address, pids, sources, plan.new_programs)
         for language in LANGUAGES:
             await drain.turn(language, WARM_UP)
         for _ in range(plan.rounds):
@@ -165,20 +180,26 @@ class QueueDrain:
     address: Address
     pids: Mapping[str, int]
     sources: Mapping[str, str]
+    new_programs: bool
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     async def turn(self, language: str, count: int) -> Totals:
         """Fills the queue while the worker is paused, and lets the worker judge it."""
-        body = json.dumps(
-            {"problem_id": PROBLEM, "language": language, "source_code": self.sources[language]}
-        )
         await self._pause()
         began = self._cpu()
-        ids = await submit_all(self.address, self.service.hog, itertools.repeat(body, count))
+        bodies = (self._body(language) for _ in range(count))
+        ids = await submit_all(self.address, self.service.hog, bodies)
         await self._until_queued()
         queued = self._cpu()
         await self._resume()
         took_s = await judged_s(self.service, ids, "drain")
         return Totals(count, took_s, accepting=queued - began, judging=self._cpu() - queued)
+
+    def _body(self, language: str) -> str:
+        source = self.sources[language]
+        if self.new_programs:
+            source += f"{COMMENTS[language]} {next(self._numbers)}\n"
+        return json.dumps({"problem_id": PROBLEM, "language": language, "source_code": source})
 
     def _cpu(self) -> Counter[str]:
         return Counter(cpu_by_part(self.pids, self.service.database_pid))

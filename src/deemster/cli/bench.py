@@ -191,7 +191,7 @@ def burst(  # noqa: PLR0913, PLR0917 - they are options
 
 
 @app.command()
-def drain(
+def drain(  # noqa: PLR0913, PLR0917 - they are options
     submissions: Annotated[
         int,
         typer.Option(help="Number of submissions, half of them in C.", min=2, max=100_000),
@@ -212,6 +212,12 @@ def drain(
         int,
         typer.Option(help="CPU time that a program uses for a case.", min=0, max=1000),
     ] = 0,
+    new_programs: Annotated[
+        bool, typer.Option("--new-programs", help="Compile each submission.")
+    ] = False,
+    compile_slots: Annotated[
+        int, typer.Option(help="Compile slots of the worker.", min=0, max=64)
+    ] = 1,
     queue: Annotated[Queue, typer.Option(help="Store of the queue.")] = Queue.POSTGRES,
     directory: DataDirectory = None,
     as_json: AsJson = False,
@@ -225,9 +231,13 @@ def drain(
     the time of judging over that of these bare runs. `cpu_ms_per_submission` is from the POST
     to the verdict, by process. `slots_busy` is the share of the time in which the slots used
     a core, and `programs_share` the share of all used CPU time that programs used. By default
-    programs only read a number and print another one; with `--work-ms` they also compute.
+    programs only read a number and print another one; with `--work-ms` they also compute. With
+    `--new-programs` all of them differ, so that the worker compiles each submission; bare runs
+    are those of the cases only.
     """
-    plan = drain_bench.Plan(submissions, rounds, slots or (1, 2), work_ms)
+    plan = drain_bench.Plan(
+        submissions, rounds, slots or (1, 2), work_ms, new_programs, compile_slots
+    )
     result = run(lambda progress: drain_bench.measure(plan, queue, directory, progress))
     show(result, drain_table, as_json=as_json)
 

@@ -6,12 +6,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-import structlog
-
-from deemster.background_task import background_task
 from deemster.directory_store import sweep
 from deemster.domain.analysis import Analysis, Analyzer
-from deemster.domain.errors import DeemsterError, Unavailable
 from deemster.domain.language import Language
 from deemster.domain.limits import MIB
 from deemster.domain.source import Source
@@ -25,9 +21,8 @@ from deemster.settings import Settings
 from deemster.wiring.execution_boxes import choose_cores, kept_off
 from deemster.wiring.judging import extended, version_box
 from deemster.wiring.layers import layers_of
+from deemster.wiring.on_demand import OnDemand
 from deemster.wiring.warming_up import warming_up
-
-log = structlog.get_logger()
 
 OpenedAnalysis = tuple[Boxes, AnalysisTools]
 OpenAnalysis = Callable[[], AbstractAsyncContextManager[OpenedAnalysis]]
@@ -85,41 +80,17 @@ async def open_worker_analysis(
 
 
 class AnalysisOnDemand:
-    """Opens boxes and looks for tools when the first program comes: many workers get none."""
+    """Opens boxes and looks for tools when the first program comes."""
 
-    def __init__(self, open_analysis: OpenAnalysis) -> None:
-        self._open = open_analysis
-        self._wanted = asyncio.Event()
-        self._opened: asyncio.Future[OpenedAnalysis] = new_future()
+    def __init__(self, opened: OnDemand[OpenedAnalysis]) -> None:
+        self._opened = opened
 
     @classmethod
     @asynccontextmanager
     async def open(cls, open_analysis: OpenAnalysis) -> AsyncIterator[Self]:
-        analysis = cls(open_analysis)
-        async with background_task(analysis._serve()):
-            yield analysis
+        async with OnDemand.open("The analysers", open_analysis) as opened:
+            yield cls(opened)
 
     async def analyze(self, language: Language, source: Source) -> Analysis:
-        self._wanted.set()
-        boxes, tools = await asyncio.shield(self._opened)
+        boxes, tools = await self._opened.get()
         return await analyze(boxes, tools, language, source)
-
-    async def _serve(self) -> None:
-        """A fault of the analysers ends no worker: the next program opens them again."""
-        while True:
-            await self._wanted.wait()
-            self._wanted.clear()
-            opened = self._opened
-            try:
-                async with self._open() as found:
-                    opened.set_result(found)
-                    await asyncio.get_running_loop().create_future()
-            except (DeemsterError, OSError) as fault:
-                log.warning("analysis.not_opened", error=str(fault))
-                self._opened = new_future()
-                if not opened.done():
-                    opened.set_exception(Unavailable(f"The analysers can't be used: {fault}"))
-
-
-def new_future() -> asyncio.Future[OpenedAnalysis]:
-    return asyncio.get_running_loop().create_future()

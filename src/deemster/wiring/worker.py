@@ -44,6 +44,7 @@ from deemster.store.notifications import (
 )
 from deemster.store.pool import Pool
 from deemster.wiring.analyzing import open_worker_analysis
+from deemster.wiring.compile_ahead import open_compile_ahead
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.judging import make_spool, open_judging, refresh_toolchains
 from deemster.wiring.language_servers import open_language_servers
@@ -105,11 +106,27 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         versions = build_tools.toolchains.versions
         heartbeat = Heartbeat(quick_pool, slots, versions)
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
+        caps = Caps(
+            settings.most_running,
+            settings.most_running_per_user,
+            settings.most_running_by_language,
+        )
+        compile_ahead = await enter(
+            open_compile_ahead(
+                settings,
+                usable,
+                core_locks,
+                cores,
+                is_busy=lambda: judging.is_full,
+                is_capped=caps.touches,
+            )
+        )
         stage = JudgeStage(
             pool,
             artifacts,
             ProgramJudge(build_tools, problems, ceilings.time_ms),
             stage_policy(settings),
+            compile_ahead,
         )
         executor = JobExecutor(
             pool=pool,
@@ -118,11 +135,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             runs_while_starting=True,
             ready=stage.ready,
             running_jobs=heartbeat.running_jobs,
-            caps=Caps(
-                settings.most_running,
-                settings.most_running_per_user,
-                settings.most_running_by_language,
-            ),
+            caps=caps,
             languages=versions,
             lease_s=settings.lease_s,
             most_tries=settings.run_attempts,
@@ -152,6 +165,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 settings.env,
                 {QueueName.DEFAULT: executor.handle, **shared},
                 slots=slots,
+                compile_slots=settings.compile_slots,
                 strict=settings.strict_priority,
                 rate_per_s=settings.most_per_second,
                 name=heartbeat.running_jobs.worker,

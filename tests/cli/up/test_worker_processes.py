@@ -33,12 +33,14 @@ def test_the_processes_have_the_slots_and_the_rate_of_one_worker() -> None:
     first, second, third = divide_worker(settings)
     assert first == {
         "slots": 7,
+        "compile_slots": 1,
         "execution_slots": 6,
         "language_servers": 1,
         "most_per_second": 2.0,
         "metrics_port": 9100,
     }
     assert [each["execution_slots"] for each in (second, third)] == [5, 5]
+    assert [each["compile_slots"] for each in (second, third)] == [0, 0]
     assert [each["language_servers"] for each in (second, third)] == [1, 0]
     assert [each["metrics_port"] for each in (second, third)] == [9105, 9110]
     for each in (second, third):

@@ -54,6 +54,20 @@ async def test_one_job_for_each_slot_is_claimed_ahead(queue_url: str, queue_env:
     assert steps.most_in_slots == 2
 
 
+async def test_one_more_job_is_claimed_ahead_for_each_compile_slot(
+    queue_url: str, queue_env: str
+) -> None:
+    steps = Steps()
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send([make_job(number) for number in range(1, 7)])
+        async with working(queue_url, queue_env, steps, times=AHEAD, compile_slots=2):
+            await until(lambda: len(steps.ready) == 4)
+            await until_counts(queue_url, queue_env, {"active": 4, "prioritized": 2})
+            steps.may_leave.set()
+            await until(lambda: len(steps.done) == 6)
+    assert steps.most_in_slots == 1
+
+
 async def test_a_slot_is_free_while_results_are_recorded(
     queue_url: str, queue_env: str
 ) -> None:

@@ -80,7 +80,7 @@ async def test_a_program_that_was_compiled_before_is_found_before_its_slot_is_fr
     async with open_judge(tmp_path, sum_problem(tmp_path / "package")) as program_judge:
         for _ in range(2):
             async with program_judge.ready("x", "python3", source) as program:
-                found.append(program.cached_build is not None)
+                found.append(program.build is not None)
                 result = await program.judge(time_ms=1000, tries=1, on_part=ignore)
             verdicts.append(result.judgement.verdict)
             assert result.judgement.compiled is not None

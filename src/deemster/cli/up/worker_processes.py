@@ -19,6 +19,7 @@ def divide_worker(settings: Settings) -> list[dict[str, object]]:
     for number in range(count):
         share: dict[str, object] = {
             "slots": part(slots, count, number),
+            "compile_slots": part(settings.compile_slots, count, number),
             "execution_slots": max(1, part(settings.execution_slots, count, number)),
             "language_servers": part(settings.language_servers, count, number),
         }

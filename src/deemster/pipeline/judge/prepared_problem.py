@@ -83,7 +83,7 @@ class PreparedProblem:
         time_factor: float = 1.0,
         width: int = 1,
         on_case: OnCase = ignore,
-        cached_build: Build | None = None,
+        build: Build | None = None,
     ) -> JuryJudgement:
         """Compiles the program unless its build is given, and runs up to `width` cases at once.
 
@@ -95,12 +95,12 @@ class PreparedProblem:
         )
         if self.problem.submit_answer:
             return await judge.judge(self.answer_judge(source), source, language)
-        if cached_build is not None and cached_build.artifact is not None:
-            toolchain = cached_build.artifact.toolchain
+        if build is not None and build.artifact is not None:
+            toolchain = build.artifact.toolchain
         else:
             toolchain = await self.build_tools.toolchains.require(language)
         async with AsyncExitStack() as stack:
-            build = cached_build or await self._build(stack, toolchain, source)
+            build = build or await self._build(stack, toolchain, source)
             record = record_of(build, language, toolchain.version)
             if build.artifact is None:
                 cases = not_run(self.problem)

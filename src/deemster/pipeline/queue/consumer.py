@@ -1,7 +1,7 @@
 """Runs jobs from the queue, one in each slot, until it is drained or stopped.
 
 A consumer can claim jobs ahead: then each slot may also have a job that is made ready, and one
-whose result is recorded."""
+whose result is recorded, and each compile slot a job whose program is compiled."""
 
 import asyncio
 import time
@@ -68,6 +68,7 @@ class Consumer:
         handlers: Mapping[QueueName, Handler],
         *,
         slots: int,
+        compile_slots: int,
         strict: bool,
         rate_per_s: float | None,
         times: ConsumerTimes,
@@ -76,7 +77,8 @@ class Consumer:
         self._handlers = handlers
         self._count = slots
         self._claims_ahead = times.ahead_s is not None
-        self._slots = Slots(slots, times.ahead_s or 0)
+        self._most_jobs = slots * JOBS_PER_SLOT + compile_slots if self._claims_ahead else slots
+        self._slots = Slots(slots, slots + compile_slots, times.ahead_s or 0)
         self._times = times
         self._wake_signal = WakeSignal()
         shares = FairShare(handlers, strict=strict)
@@ -91,13 +93,14 @@ class Consumer:
 
     @classmethod
     @asynccontextmanager
-    async def open(
+    async def open(  # noqa: PLR0913 - options of a consumer
         cls,
         url: str,
         env: str,
         handlers: Mapping[QueueName, Handler],
         *,
         slots: int,
+        compile_slots: int = 0,
         strict: bool = False,
         rate_per_s: float | None = None,
         name: str,
@@ -105,7 +108,8 @@ class Consumer:
     ) -> AsyncIterator[Self]:
         """`rate_per_s` limits each queue, for all consumers of the environment together.
 
-        With `times.ahead_s` it claims jobs ahead, and its handlers use `DeliveredJob.in_slot`.
+        With `times.ahead_s` it claims as many jobs ahead as it has slots and compile slots, and
+        its handlers use `DeliveredJob.in_slot`.
         """
         engine = open_engine(url, env, f"deemster:{env}:{name}")
         try:
@@ -113,6 +117,7 @@ class Consumer:
                 engine,
                 handlers,
                 slots=slots,
+                compile_slots=compile_slots,
                 strict=strict,
                 rate_per_s=rate_per_s,
                 times=times or ConsumerTimes(),
@@ -189,7 +194,7 @@ class Consumer:
 
     async def _run_slots(self) -> None:
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._count * (JOBS_PER_SLOT if self._claims_ahead else 1)):
+            for _ in range(self._most_jobs):
                 group.create_task(self._insist(self._run_jobs))
             try:
                 await self._draining.wait()

@@ -17,10 +17,11 @@ class GivenBack(LostRace):
 
 
 class Slots:
-    """Hands slots out first come first served; as many jobs as slots may wait for one."""
+    """Hands slots out first come first served; `most_ahead` jobs may wait for one."""
 
-    def __init__(self, count: int, ahead_s: float) -> None:
+    def __init__(self, count: int, most_ahead: int, ahead_s: float) -> None:
         self._count = count
+        self._most_ahead = most_ahead
         self._ahead_s = ahead_s
         self._freed_at = [time.monotonic()] * count
         """Of each slot that is free now, when its last job left it."""
@@ -41,7 +42,7 @@ class Slots:
     @asynccontextmanager
     async def claiming(self) -> AsyncIterator["SlotTurn"]:
         """Waits until a job may be claimed; the turn is for this job."""
-        while not self._is_closed and (self._claimed >= self._count or self._gives_back):
+        while not self._is_closed and (self._claimed >= self._most_ahead or self._gives_back):
             self._may_claim.clear()
             await self._may_claim.wait()
         self._claimed += 1

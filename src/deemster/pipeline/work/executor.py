@@ -36,8 +36,6 @@ FIRST_PAUSE_S: Final = 0.5
 LONGEST_PAUSE_S: Final = 5.0
 FULL_S: Final = 0.5
 """Pause before a job is tried again when as many jobs run as may."""
-READY_S: Final = 10.0
-"""Longest time for which a job is made ready before it waits for a slot."""
 FAILED: Final = "failed"
 RETURNED: Final = "returned"
 SUPERSEDED: Final = "superseded"
@@ -95,7 +93,8 @@ class JobExecutor(Generic[D, R]):
     """Whether a run begins before its start is committed. Nobody may see anything of such a
     run before its result is recorded: if the job can't be started, the run is ended."""
     ready: Callable[[D], AbstractAsyncContextManager[ReadyRun[D, R]]] | None = None
-    """Fetches what the run needs, while the slots are still busy with other jobs."""
+    """Fetches what the run needs, while the slots are still busy with other jobs. It must end
+    by itself, whatever hangs."""
     on_start: Callable[[], None] = lambda: None
     """Called when the start of a job is committed, so that clients are told soon."""
     on_end: Callable[[], None] = lambda: None
@@ -195,8 +194,7 @@ class JobExecutor(Generic[D, R]):
         if self.ready is None:
             return self.stage.run
         try:
-            async with asyncio.timeout(READY_S):
-                return await stack.enter_async_context(self.ready(found))
+            return await stack.enter_async_context(self.ready(found))
         except Exception as fault:  # the run meets the fault again, and reports it
             log.info("job.not_ready", **id_field(found.id), exc_info=fault)
             return self.stage.run

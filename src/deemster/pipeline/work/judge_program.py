@@ -33,8 +33,8 @@ class ReadyProgram:
     problem: PreparedProblem
     language: Language
     source: Source
-    cached_build: Build | None
-    """Its build, if no compiler has to run for it."""
+    build: Build | None
+    """Its build, if it was compiled before."""
     most_time_ms: int
 
     async def judge(
@@ -47,7 +47,7 @@ class ReadyProgram:
             time_ms=min(time_ms, self.most_time_ms),
             time_factor=time_factor,
             on_case=on_part,
-            cached_build=self.cached_build,
+            build=self.build,
         )
         if judgement.compiled is not None:
             retry_if_starved(judgement.compiled.starved, tries)

@@ -1,8 +1,10 @@
 """The stage of submissions: reads one, judges it, and settles its verdict."""
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Final
 
 from deemster.domain.ids import SubmissionId, WorkId
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
@@ -11,11 +13,15 @@ from deemster.domain.limits import COMPILE_S, wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.verdict.attempt import settle
+from deemster.pipeline.work.compile_ahead import CompileAhead
 from deemster.pipeline.work.executor import ReadyRun
 from deemster.pipeline.work.judge_program import JudgeResult, ProgramJudge
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Connection, Pool
 from deemster.store.submissions import submission_details
+
+READY_S: Final = 10.0
+"""Longest time for which things are fetched for a run before it waits for a slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +30,7 @@ class JudgeStage:
     artifacts: Artifacts
     programs: ProgramJudge
     stages: StagePolicy = NO_STAGES
+    compile_ahead: CompileAhead | None = None
     task: Task = Task.RUN
 
     async def read(self, connection: Connection, work: WorkId) -> SubmissionDetails | None:
@@ -34,9 +41,18 @@ class JudgeStage:
     async def ready(
         self, details: SubmissionDetails
     ) -> AsyncIterator[ReadyRun[SubmissionDetails, JudgeResult]]:
-        """Fetches what the run needs; of programs, it only compiles those of the jury."""
-        source = await self._source(details)
-        async with self.programs.ready(details.revision, details.language, source) as program:
+        """Fetches what the run needs, and compiles the program if a compile slot is free."""
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(READY_S):
+                source = await self._source(details)
+                program = await stack.enter_async_context(
+                    self.programs.ready(details.revision, details.language, source)
+                )
+            if self.compile_ahead is not None and program.build is None:
+                build = await self.compile_ahead.build(
+                    stack, program.problem, program.language, program.source
+                )
+                program = replace(program, build=build)
 
             async def run(started: SubmissionDetails, on_part: OnCase) -> JudgeResult:
                 return await program.judge(
