@@ -1,8 +1,10 @@
 """Tests for a judge host that fetches its tasks: one process for all of them (M1, M2, M4)."""
 
 import asyncio
+import os
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -178,6 +180,26 @@ def test_j10_heartbeats_tell_the_progress(stub: StubServer, data: ProblemData) -
     ]
     assert seen == sorted(seen)
     assert len(set(seen)) > 2
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_a_program_is_compiled_while_another_one_is_judged(
+    stub: StubServer, data: ProblemData
+) -> None:
+    """Not the first one: compile slots are opened when they are wanted."""
+    numbers = count(1)
+
+    def is_compiled_ahead() -> bool:
+        slow = judging("c", PAUSES, data, time_ms=2000)
+        new = judging("c", f"{SPINS} // {next(numbers)}", data)
+        stub.tasks += [slow, new]
+        found = [result_of(stub, each).judge for each in (slow, new)]
+        assert [each and each.judgement.verdict for each in found] == [Verdict.ACCEPTED] * 2
+        assert found[1] is not None
+        assert found[1].judgement.compiled is not None
+        return found[1].judgement.compiled.cached
+
+    wait_until(is_compiled_ahead)
 
 
 def test_e5_output_is_sent_while_the_program_runs(stub: StubServer) -> None:

@@ -78,6 +78,10 @@ class HostedTasks:
         """How many more tasks it takes; some of them may wait for a slot."""
         return self._slots[kind] + self._ahead[kind] - self._admitted[kind]
 
+    @property
+    def is_judging_full(self) -> bool:
+        return self._free_slots[SlotKind.JUDGING].locked()
+
     def slot(self, hosted: HostedTask) -> asyncio.Semaphore:
         """The program runs while it is acquired."""
         return self._free_slots[hosted.slot_kind]

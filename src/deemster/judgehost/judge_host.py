@@ -44,6 +44,8 @@ RUNS: Final = {
 }
 
 RunTask = Callable[[HostTask, OnCase], Awaitable[Finish]]
+PrepareTask = Callable[[HostTask], Awaitable[None]]
+"""Whatever it does or fails at, the task can be run after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class JudgeHost:
     def __init__(
         self,
         server: ServerConnection,
+        prepare_task: PrepareTask,
         run_task: RunTask,
         facts: HostFacts,
         versions: Mapping[str, str],
@@ -69,6 +72,7 @@ class JudgeHost:
     ) -> None:
         """`versions` maps languages to the versions of this host; it may change."""
         self._server = server
+        self._prepare_task = prepare_task
         self._run_task = run_task
         self._facts = facts
         self._versions = versions
@@ -253,14 +257,15 @@ class JudgeHost:
     async def _run(self, hosted: HostedTask) -> Finish:
         task = hosted.task
         try:
-            async with (
-                asyncio.timeout(0 if hosted.is_lost else None) as hosted.scope,
-                self.tasks.slot(hosted),
-            ):
-                if not hosted.is_lost:
-                    now_s = asyncio.get_running_loop().time()
-                    hosted.scope.reschedule(now_s + task.deadline_s)
-                return await self._run_task(task, hosted.count)
+            async with asyncio.timeout(0 if hosted.is_lost else None) as hosted.scope:
+                slot = self.tasks.slot(hosted)
+                if slot.locked():
+                    await self._prepare_task(task)
+                async with slot:
+                    if not hosted.is_lost:
+                        now_s = asyncio.get_running_loop().time()
+                        hosted.scope.reschedule(now_s + task.deadline_s)
+                    return await self._run_task(task, hosted.count)
         except TimeoutError:
             return failed(Unavailable(f"The task took longer than {task.deadline_s:g} s."))
         finally:

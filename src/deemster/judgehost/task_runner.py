@@ -81,6 +81,20 @@ class TaskRunner:
             log.warning("judgehost.task_failed", judgeId=task.judge_id, exc_info=fault)
             return failed(fault)
 
+    async def prepare(self, task: HostTask) -> None:
+        """Fetches test data, and compiles the program if a compile slot is free, for a task
+        that waits for a slot. It holds nothing: tasks that run may need the memory.
+        """
+        if task.kind is not TaskKind.JUDGE or task.data is None:
+            return
+        try:
+            self.revisions.offer(task.data)
+            ready = self.judge.ready_ahead(task.data.digest, task.language, source_of(task))
+            async with ready:
+                pass
+        except Exception as fault:  # the run meets it again, and tells the server
+            log.info("judgehost.task_not_prepared", judgeId=task.judge_id, exc_info=fault)
+
     async def _judge(self, task: HostTask, on_part: OnCase) -> JudgeOutcome:
         if task.judge is None or task.data is None:
             raise Refused("A task to judge has no limits or no test data.")

@@ -1,4 +1,4 @@
-"""Assembles the compile slots of a worker, on cores on which nobody judges."""
+"""Assembles the compile slots of a worker or judge host, on cores on which nobody judges."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
@@ -24,7 +24,7 @@ async def open_compile_ahead(
     judging_cores: Collection[int],
     *,
     is_busy: Callable[[], bool],
-    is_capped: Callable[[str], bool],
+    is_capped: Callable[[str], bool] = lambda _: False,
 ) -> AsyncIterator[CompileAhead]:
     """Compilers never share a core with a program that is judged: without a free core, programs
     are compiled in their slots.

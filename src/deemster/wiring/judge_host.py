@@ -32,6 +32,7 @@ from deemster.sandbox.cores import reserve_cores, usual_slots
 from deemster.settings import Settings, forget_variables, given_secrets
 from deemster.settings.ceilings import ceiling_of, problem_ceilings
 from deemster.wiring.analyzing import AnalysisOnDemand, open_worker_analysis
+from deemster.wiring.compile_ahead import open_compile_ahead
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.http_server import Server
 from deemster.wiring.judging import open_judging, refresh_toolchains
@@ -134,9 +135,25 @@ async def open_judge_host(
                 partial(open_worker_analysis, settings, slots, core_locks, cores)
             )
         )
+        compile_ahead = await enter(
+            open_compile_ahead(
+                settings,
+                usable,
+                core_locks,
+                cores,
+                is_busy=lambda: host.tasks.is_judging_full,
+            )
+        )
+        program_judge = ProgramJudge(
+            build_tools,
+            problems,
+            ceilings.time_ms,
+            # Without a cache, a program that was compiled ahead would be compiled again.
+            compile_ahead if settings.compile_cache_mb else None,
+        )
         runner = TaskRunner(
             build_tools,
-            ProgramJudge(build_tools, problems, ceilings.time_ms),
+            program_judge,
             ProgramAnalyzer(catalogue, revisions.opened, analysis.analyze),
             boxes,
             revisions,
@@ -152,10 +169,16 @@ async def open_judge_host(
         )
         refreshing = await enter(asyncio.TaskGroup())
         refresh = refreshing.create_task(refresh_toolchains(build_tools))
+        host = JudgeHost(
+            server,
+            runner.prepare,
+            runner.run,
+            facts,
+            build_tools.toolchains.versions,
+            revisions.digests,
+        )
         try:
-            yield JudgeHost(
-                server, runner.run, facts, build_tools.toolchains.versions, revisions.digests
-            )
+            yield host
         finally:
             refresh.cancel()
 

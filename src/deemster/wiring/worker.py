@@ -124,9 +124,8 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         stage = JudgeStage(
             pool,
             artifacts,
-            ProgramJudge(build_tools, problems, ceilings.time_ms),
+            ProgramJudge(build_tools, problems, ceilings.time_ms, compile_ahead),
             stage_policy(settings),
-            compile_ahead,
         )
         executor = JobExecutor(
             pool=pool,

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from deemster.domain.judgement import CompileRecord, FaultCause, JuryJudgement, JuryText, OnCase
 from deemster.domain.language import Language
@@ -14,8 +15,12 @@ from deemster.pipeline.judge.jury.programs import JuryFault
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.pipeline.judge.sources import FilledTooLarge, contestant_source
 from deemster.pipeline.judge.submission_judge import not_run
+from deemster.pipeline.work.compile_ahead import CompileAhead
 from deemster.programs.build.compile import Build, retry_if_starved
 from deemster.programs.build.compiler import BuildTools
+
+READY_S: Final = 10.0
+"""Longest time for which things are fetched for a run before it waits for a slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,26 @@ class ProgramJudge:
     problems: PreparedProblems
     most_time_ms: int
     """The operator's ceiling for time limits."""
+    compile_ahead: CompileAhead | None = None
+
+    @asynccontextmanager
+    async def ready_ahead(
+        self, revision: str, language: str, source: Source
+    ) -> AsyncIterator[ReadyProgram]:
+        """Does the same as `ready` for a program that has no slot yet, in a limited time, and
+        compiles it if a compile slot is free.
+        """
+        async with AsyncExitStack() as stack:
+            async with asyncio.timeout(READY_S):
+                program = await stack.enter_async_context(
+                    self.ready(revision, language, source)
+                )
+            if program.build is None and self.compile_ahead is not None:
+                build = await self.compile_ahead.build(
+                    stack, program.problem, program.language, program.source
+                )
+                program = replace(program, build=build)
+            yield program
 
     @asynccontextmanager
     async def ready(

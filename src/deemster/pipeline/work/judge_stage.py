@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Final
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from deemster.domain.ids import SubmissionId, WorkId
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
@@ -13,15 +12,11 @@ from deemster.domain.limits import COMPILE_S, wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.verdict.attempt import settle
-from deemster.pipeline.work.compile_ahead import CompileAhead
 from deemster.pipeline.work.executor import ReadyRun
-from deemster.pipeline.work.judge_program import JudgeResult, ProgramJudge
+from deemster.pipeline.work.judge_program import READY_S, JudgeResult, ProgramJudge
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Connection, Pool
 from deemster.store.submissions import submission_details
-
-READY_S: Final = 10.0
-"""Longest time for which things are fetched for a run before it waits for a slot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +25,6 @@ class JudgeStage:
     artifacts: Artifacts
     programs: ProgramJudge
     stages: StagePolicy = NO_STAGES
-    compile_ahead: CompileAhead | None = None
     task: Task = Task.RUN
 
     async def read(self, connection: Connection, work: WorkId) -> SubmissionDetails | None:
@@ -42,17 +36,10 @@ class JudgeStage:
         self, details: SubmissionDetails
     ) -> AsyncIterator[ReadyRun[SubmissionDetails, JudgeResult]]:
         """Fetches what the run needs, and compiles the program if a compile slot is free."""
-        async with AsyncExitStack() as stack:
-            async with asyncio.timeout(READY_S):
-                source = await self._source(details)
-                program = await stack.enter_async_context(
-                    self.programs.ready(details.revision, details.language, source)
-                )
-            if self.compile_ahead is not None and program.build is None:
-                build = await self.compile_ahead.build(
-                    stack, program.problem, program.language, program.source
-                )
-                program = replace(program, build=build)
+        async with asyncio.timeout(READY_S):
+            source = await self._source(details)
+        ready = self.programs.ready_ahead(details.revision, details.language, source)
+        async with ready as program:
 
             async def run(started: SubmissionDetails, on_part: OnCase) -> JudgeResult:
                 return await program.judge(
