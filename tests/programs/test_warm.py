@@ -56,7 +56,7 @@ def waits(pid: int) -> bool:
 
 
 @needs_root
-@pytest.mark.parametrize("file", ["python3.py", "perl.pl"])
+@pytest.mark.parametrize("file", ["python3.py", "perl.pl", "php.php"])
 async def test_a_program_sees_the_same_warm_and_cold(
     open_language: OpenLanguage, file: str
 ) -> None:
