@@ -56,7 +56,7 @@ def waits(pid: int) -> bool:
 
 
 @needs_root
-@pytest.mark.parametrize("file", ["python3.py", "perl.pl", "php.php"])
+@pytest.mark.parametrize("file", ["python3.py", "pypy3.py", "perl.pl", "php.php"])
 async def test_a_program_sees_the_same_warm_and_cold(
     open_language: OpenLanguage, file: str
 ) -> None:
@@ -74,6 +74,29 @@ async def test_a_program_sees_the_same_warm_and_cold(
             cold.status,
             cold.exit_code,
         )
+
+
+RANDOM = {
+    "python3": "import os, random; print(random.random(), os.urandom(9))",
+    "pypy3": "import os, random; print(random.random(), os.urandom(9))",
+    "perl": "print rand(), ' ', rand();",
+    "php": "<?php echo mt_rand(), ' ', random_int(0, PHP_INT_MAX), ' ', lcg_value();",
+}
+
+
+@needs_root
+@pytest.mark.parametrize("language", RANDOM)
+async def test_copies_have_random_numbers_of_their_own(
+    open_language: OpenLanguage, language: str
+) -> None:
+    async with open_language(language) as program:
+        built = await program.build(RANDOM[language])
+        reports = [await run(program, built) for _ in range(4)]
+        assert interpreters(program)
+    words = [report.stdout.split() for report in reports]
+    assert all(report.status is RunStatus.OK for report in reports)
+    assert len({each[0] for each in words}) == len(reports)
+    assert len({each[-1] for each in words}) == len(reports)
 
 
 def result(report: Report) -> tuple[object, ...]:
