@@ -17,7 +17,13 @@ from deemster.sandbox.runner_start import RunnerOptions
 MAX_MESSAGE: Final = 1 << 16
 ANSWER_S: Final = 30.0
 SYSTEM_DIRECTORIES: Final = tuple(
-    map(Path, ("/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/etc", "/var/lib/ghc"))
+    map(
+        Path,
+        (
+            *("/usr", "/bin", "/lib", "/lib32", "/lib64", "/opt", "/etc"),
+            *("/var/lib/gems", "/var/lib/ghc"),
+        ),
+    )
 )
 
 

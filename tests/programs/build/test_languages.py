@@ -12,6 +12,7 @@ from deemster.programs.build.languages import (
     load_language,
     shipped_directory,
 )
+from deemster.sandbox.launched_runner import SYSTEM_DIRECTORIES
 
 C_FILE = (shipped_directory("languages") / "c.toml").read_text()
 
@@ -294,3 +295,18 @@ def test_x2_boxes_show_what_debian_stores_elsewhere(language: str, path: str) ->
     found = load_catalogue().named(language)
     compiler = found.compile.shows if found.compile else ()
     assert path in (*found.shows, *compiler, *found.run.shows)
+
+
+def test_x11_boxes_show_only_directories_that_the_launcher_allows() -> None:
+    """X11: it refuses all boxes of a worker if a single language shows another directory."""
+    shown = {
+        path
+        for language in load_catalogue()
+        for step in (language, language.run, language.compile)
+        if step is not None
+        for path in step.shows
+        if not path.startswith("{")  # the directory of a tool
+    }
+    below = {path for path in shown if any(map(Path(path).is_relative_to, SYSTEM_DIRECTORIES))}
+    assert "/var/lib/gems" in below
+    assert shown == below
