@@ -211,7 +211,8 @@ class Settings(BaseSettings):
     """Number of programs that a worker runs at once. If unset, all cores but one."""
     slots_per_process: AtLeast1 = 8
     """Number of slots that one process of a worker serves: `deemster up` starts as many worker
-    processes as its slots need, and divides all kinds of slots among them."""
+    processes as its slots need, and divides slots, compile slots, execution slots and language
+    servers among them."""
     compile_slots: AtLeast0 = 1
     """Number of programs that a worker compiles ahead while all its slots judge, on cores that
     judge nothing. Without such a core, and with 0, each program is compiled in its slot."""

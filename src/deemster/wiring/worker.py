@@ -165,6 +165,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 {QueueName.DEFAULT: executor.handle, **shared},
                 slots=slots,
                 compile_slots=settings.compile_slots,
+                compiling=lambda: compile_ahead.compiling,
                 strict=settings.strict_priority,
                 rate_per_s=settings.most_per_second,
                 name=heartbeat.running_jobs.worker,

@@ -69,6 +69,7 @@ class Consumer:
         *,
         slots: int,
         compile_slots: int,
+        compiling: Callable[[], int],
         strict: bool,
         rate_per_s: float | None,
         times: ConsumerTimes,
@@ -78,7 +79,9 @@ class Consumer:
         self._count = slots
         self._claims_ahead = times.ahead_s is not None
         self._most_jobs = slots * JOBS_PER_SLOT + compile_slots if self._claims_ahead else slots
-        self._slots = Slots(slots, slots + compile_slots, times.ahead_s or 0)
+        self._slots = Slots(
+            slots, times.ahead_s or 0, compile_slots=compile_slots, compiling=compiling
+        )
         self._times = times
         self._wake_signal = WakeSignal()
         shares = FairShare(handlers, strict=strict)
@@ -101,6 +104,7 @@ class Consumer:
         *,
         slots: int,
         compile_slots: int = 0,
+        compiling: Callable[[], int] = lambda: 0,
         strict: bool = False,
         rate_per_s: float | None = None,
         name: str,
@@ -109,7 +113,8 @@ class Consumer:
         """`rate_per_s` limits each queue, for all consumers of the environment together.
 
         With `times.ahead_s` it claims as many jobs ahead as it has slots and compile slots, and
-        its handlers use `DeliveredJob.in_slot`.
+        its handlers use `DeliveredJob.in_slot`. `compiling` tells how many of them are compiled
+        in compile slots.
         """
         engine = open_engine(url, env, f"deemster:{env}:{name}")
         try:
@@ -118,6 +123,7 @@ class Consumer:
                 handlers,
                 slots=slots,
                 compile_slots=compile_slots,
+                compiling=compiling,
                 strict=strict,
                 rate_per_s=rate_per_s,
                 times=times or ConsumerTimes(),
@@ -219,6 +225,7 @@ class Consumer:
                 if found is None:
                     return
                 locked, was_there = found
+                turn.claimed()
                 ending = await self._work(locked, turn)
             if was_there and isinstance(ending, Done) and turn.cycle_s:
                 self._cycle.add(turn.cycle_s)

@@ -2,9 +2,9 @@
 
 import asyncio
 import time
-from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from itertools import count as count_from
 from typing import ClassVar
 
 from deemster.domain.errors import LostRace
@@ -17,15 +17,31 @@ class GivenBack(LostRace):
 
 
 class Slots:
-    """Hands slots out first come first served; `most_ahead` jobs may wait for one."""
+    """Hands slots out in the order in which jobs were claimed.
 
-    def __init__(self, count: int, most_ahead: int, ahead_s: float) -> None:
+    As many jobs as there are slots and compile slots may be claimed ahead. Only those whose
+    programs are being compiled are overtaken; `compiling` tells how many they are.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        ahead_s: float,
+        *,
+        compile_slots: int = 0,
+        compiling: Callable[[], int] = lambda: 0,
+    ) -> None:
         self._count = count
-        self._most_ahead = most_ahead
         self._ahead_s = ahead_s
+        self._most_ahead = count + compile_slots
+        self._compiling = compiling
         self._freed_at = [time.monotonic()] * count
         """Of each slot that is free now, when its last job left it."""
-        self._waiting: deque[asyncio.Future[float]] = deque()
+        self._waiting: dict[int, asyncio.Future[float]] = {}
+        """Jobs that are ready, by number."""
+        self._unready: set[int] = set()
+        """Numbers of claimed jobs that are being made ready or compiled."""
+        self._numbers = count_from(1)
         self._claimed = 0
         """Jobs that have no slot yet, and loops that look for one."""
         self._may_claim = asyncio.Event()
@@ -66,22 +82,33 @@ class Slots:
         self._is_paused = False
 
     def _give_all_back(self) -> None:
-        while self._waiting:
-            waiting = self._waiting.popleft()
+        for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(GivenBack("The worker takes no more jobs."))
+        self._waiting.clear()
 
-    async def enter(self) -> float:
+    def claimed(self) -> int:
+        """Returns the number of a job that has been claimed."""
+        number = next(self._numbers)
+        self._unready.add(number)
+        return number
+
+    async def enter(self, number: int) -> float:
         """Returns when the slot became free."""
+        self._unready.discard(number)
         if self._is_closed or self._is_paused:
             raise GivenBack("The worker takes no more jobs.")
-        if not self._freed_at:
-            return await self._wait()
+        if not self._freed_at or self._would_overtake(number):
+            return await self._wait(number)
         return self._freed_at.pop()
 
-    async def _wait(self) -> float:
+    def _would_overtake(self, number: int) -> bool:
+        earlier = sum(each < number for each in (*self._unready, *self._waiting))
+        return earlier > self._compiling()
+
+    async def _wait(self, number: int) -> float:
         waiting: asyncio.Future[float] = asyncio.get_running_loop().create_future()
-        self._waiting.append(waiting)
+        self._waiting[number] = waiting
         try:
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._ahead_s):
@@ -96,20 +123,26 @@ class Slots:
         raise GivenBack("All slots are busy for a while.")
 
     def free(self, since: float | None = None) -> None:
-        self._gives_back = False
-        freed_at = time.monotonic() if since is None else since
-        while self._waiting:
-            waiting = self._waiting.popleft()
-            if not waiting.done():
-                waiting.set_result(freed_at)
-                break
-        else:
-            self._freed_at.append(freed_at)
-        self._may_claim.set()
+        self._freed_at.append(time.monotonic() if since is None else since)
+        self._serve()
 
-    def entered(self) -> None:
+    def entered(self, number: int) -> None:
         """A job has left those that were claimed ahead."""
+        self._unready.discard(number)
+        self._waiting.pop(number, None)
         self._claimed -= 1
+        self._serve()
+
+    def _serve(self) -> None:
+        if self._freed_at:
+            self._gives_back = False
+        while self._freed_at and self._waiting:
+            first = min(self._waiting)
+            if self._would_overtake(first):
+                break
+            waiting = self._waiting.pop(first)
+            if not waiting.done():
+                waiting.set_result(self._freed_at.pop())
         self._may_claim.set()
 
 
@@ -120,13 +153,18 @@ class SlotTurn:
         self._slots = slots
         self._is_claimed = True
         self._freed_at: float | None = None
+        self._number = 0
         self.cycle_s = 0.0
         """From the end of the job before it until it left the slot."""
+
+    def claimed(self) -> None:
+        """A job was claimed for this turn."""
+        self._number = self._slots.claimed()
 
     async def enter(self) -> None:
         """Waits for a slot; raises GivenBack if there is none for a while."""
         if self._freed_at is None and self._is_claimed:
-            self._freed_at = await self._slots.enter()
+            self._freed_at = await self._slots.enter(self._number)
             self._end_claim()
 
     def leave(self) -> None:
@@ -140,4 +178,4 @@ class SlotTurn:
     def _end_claim(self) -> None:
         if self._is_claimed:
             self._is_claimed = False
-            self._slots.entered()
+            self._slots.entered(self._number)

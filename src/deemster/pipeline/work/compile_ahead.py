@@ -34,7 +34,9 @@ class CompileAhead:
         """`is_busy` tells that no slot is free: otherwise a program is compiled in its slot. So
         is a program in a language that `is_capped`, because caps also limit compilers.
         """
-        self._free = slots
+        self._slots = slots
+        self.compiling = 0
+        """How many programs are compiled now."""
         self._find_boxes = find_boxes
         self._is_busy = is_busy
         self._is_capped = is_capped
@@ -52,9 +54,9 @@ class CompileAhead:
         """
         is_program = language.compile is not None and not problem.problem.submit_answer
         wanted = is_program and self._is_busy() and not self._is_capped(language.id)
-        if not wanted or not self._free:
+        if not wanted or self.compiling >= self._slots:
             return None
-        self._free -= 1
+        self.compiling += 1
         try:
             async with asyncio.timeout(COMPILE_S):
                 build = await self._compile(stack, problem, language, source)
@@ -62,7 +64,7 @@ class CompileAhead:
             log.info("job.not_compiled_ahead", error=str(fault) or "it took too long")
             return None
         finally:
-            self._free += 1
+            self.compiling -= 1
         is_starved = build and build.compilation and build.compilation.starved
         return None if is_starved else build
 
