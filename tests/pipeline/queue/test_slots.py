@@ -39,6 +39,15 @@ async def test_a_job_overtakes_one_whose_program_is_compiled() -> None:
         await entering
 
 
+async def test_a_job_that_takes_long_to_be_ready_leaves_other_slots_to_others() -> None:
+    slots = Slots(2, 60.0)
+    async with asyncio.timeout(60), slots.claiming() as first, slots.claiming() as second:
+        first.claimed()
+        second.claimed()
+        await second.enter()
+        assert slots.busy == 1
+
+
 async def test_a_job_that_is_dropped_lets_the_next_one_have_the_slot() -> None:
     async with two_claimed() as (slots, first, second), asyncio.TaskGroup() as group:
         entering = group.create_task(second.enter())

@@ -17,10 +17,11 @@ class GivenBack(LostRace):
 
 
 class Slots:
-    """Hands slots out in the order in which jobs were claimed.
+    """Hands slots out in the order in which jobs were claimed, as far as they are ready.
 
-    As many jobs as there are slots and compile slots may be claimed ahead. Only those whose
-    programs are being compiled are overtaken; `compiling` tells how many they are.
+    As many jobs as there are slots and compile slots may be claimed ahead. A job overtakes
+    fewer jobs than there are slots, and besides those whose programs are being compiled;
+    `compiling` tells how many they are.
     """
 
     def __init__(
@@ -98,13 +99,13 @@ class Slots:
         self._unready.discard(number)
         if self._is_closed or self._is_paused:
             raise GivenBack("The worker takes no more jobs.")
-        if not self._freed_at or self._would_overtake(number):
+        if not self._freed_at or self._overtakes_too_many(number):
             return await self._wait(number)
         return self._freed_at.pop()
 
-    def _would_overtake(self, number: int) -> bool:
+    def _overtakes_too_many(self, number: int) -> bool:
         earlier = sum(each < number for each in (*self._unready, *self._waiting))
-        return earlier > self._compiling()
+        return earlier >= self._count + self._compiling()
 
     async def _wait(self, number: int) -> float:
         waiting: asyncio.Future[float] = asyncio.get_running_loop().create_future()
@@ -138,7 +139,7 @@ class Slots:
             self._gives_back = False
         while self._freed_at and self._waiting:
             first = min(self._waiting)
-            if self._would_overtake(first):
+            if self._overtakes_too_many(first):
                 break
             waiting = self._waiting.pop(first)
             if not waiting.done():
