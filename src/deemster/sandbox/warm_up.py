@@ -6,6 +6,7 @@ and what it has loaded stays in memory. Its input has one path per line.
 """
 
 import ctypes
+import mmap
 import os
 import platform
 import stat
@@ -18,6 +19,7 @@ from typing import Final
 
 CHUNK: Final = 128 << 10
 """The kernel loads no more at once for one call; this is its usual limit."""
+MADV_POPULATE_READ: Final = 22
 IOPRIO_SET: Final = {"x86_64": 251, "aarch64": 30}
 IOPRIO_IDLE: Final = 3 << 13
 SHARE_OF_MEMORY: Final = 4
@@ -65,9 +67,20 @@ def load_file(path: Path, room: int) -> int:
             return 0
         for offset in range(0, size, CHUNK):
             os.posix_fadvise(descriptor, offset, CHUNK, os.POSIX_FADV_WILLNEED)
+        if size:
+            wait_until_loaded(descriptor, size)
         return size
     finally:
         os.close(descriptor)
+
+
+def wait_until_loaded(descriptor: int, size: int) -> None:
+    """The kernel need not follow the advice while the disk is busy."""
+    with (
+        mmap.mmap(descriptor, size, mmap.MAP_PRIVATE, mmap.PROT_READ) as memory,
+        suppress(OSError),  # before Linux 5.14 there is only the advice
+    ):
+        memory.madvise(MADV_POPULATE_READ)
 
 
 def files_of(paths: Iterable[Path]) -> Iterator[Path]:
