@@ -21,6 +21,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.checks import cgroup_version
 from deemster.sandbox.command import Command, Layers, Profile
+from deemster.sandbox.cores import children_of
 from deemster.sandbox.runner import PACKAGED_RUNNER, SandboxFault
 from tests.sandbox.conftest import PATIENT, RUNNER, open_files, processes_under, shell, started
 from tests.waiting import PATIENCE_S, until
@@ -430,16 +431,16 @@ async def test_runs_end_properly_while_the_runner_is_killed_repeatedly(cut: str)
 @pytest.mark.asyncio(loop_scope="function")
 async def test_boxes_closed_while_their_runner_restarts_leave_no_process() -> None:
     """At any moment: closing waits for a start that has begun. In a loop of its own, so that
-    boxes of other tests start no process meanwhile.
+    no runner of other tests is started meanwhile; below their runners, processes come and go.
     """
-    before = processes_under(os.getpid())
+    before = set(children_of(os.getpid()))
     for delay in range(30):
         async with Boxes.open(runner=RUNNER) as boxes:
             os.kill(boxes.runner_pid, signal.SIGKILL)
             for _ in range(delay):
                 await asyncio.sleep(0.0005)
     gc.collect()  # an unreaped process would raise a warning
-    assert processes_under(os.getpid()) <= before
+    assert set(children_of(os.getpid())) <= before
 
 
 async def test_runs_leave_no_descriptor_open() -> None:
