@@ -109,6 +109,7 @@ def make_dependencies(
             ping_queue=producer.ping,
             queues=producer,
             importer=open_importer(given, pool),
+            async_commit_pool=pool,
         )
 
     return make

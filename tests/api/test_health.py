@@ -143,6 +143,7 @@ async def test_stopped_servers_are_named_and_recover(tmp_path: Path) -> None:
                 producer.ping,
                 producer,
                 open_importer(settings, pool),
+                pool,
             )
             ada = await make_user(pool, "ada")
             await make_problem(pool)

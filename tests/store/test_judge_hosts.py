@@ -18,7 +18,8 @@ async def make_host(pool: Pool, name: str) -> JudgeHostId:
 
 async def use(pool: Pool, host: JudgeHostId, nonce: str) -> bool:
     async with connection(pool) as acquired:
-        return await judge_hosts.use_nonce(acquired, host, nonce)
+        _, is_new = await judge_hosts.use_nonce(acquired, host, nonce)
+    return is_new
 
 
 async def test_m1_of_two_requests_with_one_nonce_at_the_same_time_one_is_accepted(

@@ -44,6 +44,8 @@ class Dependencies:
     """Raises `Unavailable` if the queue store does not answer."""
     queues: Queues
     importer: Importer
+    async_commit_pool: Pool
+    """For commits that need not wait for the disk: a crash of the database may undo them."""
     wait_for_events: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Returns when another process has committed events, or after so many seconds."""
     wait_for_output: Callable[[float], Awaitable[object]] = asyncio.sleep

@@ -17,16 +17,20 @@ from deemster.api.figures import FigureHistory
 from deemster.api.health import Health
 from deemster.cache.cache import Cache
 from deemster.cache.single_flight import SingleFlightCache
+from deemster.cache.ttl import TtlCache
 from deemster.domain.account import Account
 from deemster.domain.ids import AccountId, WorkId
 from deemster.settings import Settings
 from deemster.store import problems
 from deemster.store.events import ChangedWork
+from deemster.store.judge_hosts import RegisteredHost
 from deemster.store.pool import Pool, connection
 
 RETRY_S: Final = 15.0
 KEPT_S: Final = 1.0
 """A change of a problem by another process is visible after this time."""
+HOST_KEPT_S: Final = 60.0
+MOST_HOSTS: Final = 1000
 
 
 class CacheInvalidation:
@@ -81,6 +85,8 @@ class AppState:
     live_output: LiveOutputFeed
     host_tasks: HostTaskSignals
     figures: FigureHistory
+    seen_hosts: TtlCache[RegisteredHost]
+    """Judge hosts by their ids. Each request compares them with the database once more."""
 
     @classmethod
     def of(cls, dependencies: Dependencies) -> "AppState":
@@ -113,6 +119,7 @@ class AppState:
             live_output=live_output,
             host_tasks=HostTaskSignals(dependencies.wait_for_host_tasks),
             figures=FigureHistory(dependencies.pool),
+            seen_hosts=TtlCache(keep_s=HOST_KEPT_S, max_entries=MOST_HOSTS),
         )
 
     def drain(self) -> None:

@@ -171,9 +171,13 @@ async def mark_gone(connection: Connection, host: JudgeHostId) -> list[WorkerId]
     return [WorkerId(row["id"]) async for row in rows]
 
 
-async def use_nonce(connection: Connection, host: JudgeHostId, nonce: str) -> bool:
-    """Returns False if the host has used the nonce before."""
-    return await SQL.use_nonce(connection, host=host, nonce=nonce) is not None
+async def use_nonce(
+    connection: Connection, host: JudgeHostId, nonce: str
+) -> tuple[RegisteredHost, bool]:
+    """Returns the host as it is now, and False if it has used the nonce before."""
+    fields = dict(await SQL.use_nonce(connection, host=host, nonce=nonce))
+    is_new = fields.pop("is_new")
+    return RegisteredHost(**fields), is_new
 
 
 async def trim_nonces(connection: Connection) -> None:

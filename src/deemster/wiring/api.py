@@ -47,6 +47,7 @@ from deemster.wiring.resources import (
 from deemster.wiring.secret import open_secret
 
 DATABASE_CONNECTIONS: Final = 20
+ASYNC_COMMIT_CONNECTIONS: Final = 4
 KEEP_ALIVE_S: Final = 30
 SOCKET_BYTES: Final = 256 * 1024
 """Most bytes of one message on a WebSocket."""
@@ -58,6 +59,9 @@ async def run_api(settings: Settings) -> None:
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         pool = await enter(open_database(settings, "api", max_size=DATABASE_CONNECTIONS))
+        async_commit_pool = await enter(
+            open_database(settings, "api", max_size=ASYNC_COMMIT_CONNECTIONS, durable=False)
+        )
         secret = await run_until_signal(open_secret(settings, pool))
         if secret is None:
             return
@@ -100,6 +104,7 @@ async def run_api(settings: Settings) -> None:
             ping_queue=producer.ping,
             queues=producer,
             importer=open_importer(settings, pool),
+            async_commit_pool=async_commit_pool,
             wait_for_events=listener.wait,
             wait_for_output=output_listener.wait,
             wait_for_host_tasks=host_listener.wait,

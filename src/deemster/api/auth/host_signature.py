@@ -23,7 +23,7 @@ from deemster.api.http.errors import (
     TooSlow,
     UnknownHost,
 )
-from deemster.api.state import app_state
+from deemster.api.state import AppState, app_state
 from deemster.domain.errors import Refused
 from deemster.domain.ids import GENERATED_ID
 from deemster.domain.judge_host import HostKey, JudgeHostId, derive_key
@@ -110,29 +110,36 @@ class HostSignature(SecurityBase):
         }
         if not all(headers[name] for name in NEEDED_HEADERS):
             await refuse(request, error_of(SignatureFault.MISSING))
-        async with connection(app_state(request).pool) as acquired:
-            host = await judge_hosts.find(acquired, well_formed(headers[HOST]))
+        state = app_state(request)
+        seen = state.seen_hosts.get(headers[HOST])
+        host = seen or await find_host(state, headers[HOST])
         body = await self._read_body(request, host)
-        secret = app_state(request).dependencies.secret
-        # An unknown host gets a key, too: both answers take the same time.
-        key = derive_key(secret, JudgeHostId(headers[HOST]), host.generation if host else 0)
         query = request.scope["query_string"].decode("latin-1")
         signed = SignedRequest(request.method, request.scope["path"], query, headers, body)
+        key = key_of(state, headers[HOST], host)
         fault = find_fault(key.secret, signed, now_s=time.time())
+        if fault is SignatureFault.FORGED and seen is not None:
+            # The key may have been replaced since the host was seen.
+            host = await find_host(state, headers[HOST])
+            key = key_of(state, headers[HOST], host)
+            fault = find_fault(key.secret, signed, now_s=time.time())
         if host is None:
             await refuse(request, error_of(SignatureFault.UNKNOWN_HOST))
         if fault is not None:
             await refuse(request, error_of(fault))
         if host.is_revoked:
-            await refuse(
-                request, Revoked("An admin revoked this judge host: ask for a new key.")
-            )
-        async with connection(app_state(request).pool) as acquired:
-            is_new = await judge_hosts.use_nonce(acquired, host.id, headers[NONCE])
+            await refuse(request, revoked())
+        async with connection(state.dependencies.async_commit_pool) as acquired:
+            current, is_new = await judge_hosts.use_nonce(acquired, host.id, headers[NONCE])
+        state.seen_hosts.put(current.id, current)
+        if current.is_revoked:
+            await refuse(request, revoked())
+        if current.generation != host.generation:
+            await refuse(request, error_of(SignatureFault.FORGED))
         if not is_new:
             await refuse(request, error_of(SignatureFault.REPLAYED))
         structlog.contextvars.bind_contextvars(judgeHost=host.id)
-        return HostRequest(host, key, headers[CONTENT_TYPE], body)
+        return HostRequest(current, key, headers[CONTENT_TYPE], body)
 
     async def _read_body(self, request: Request, host: RegisteredHost | None) -> bytes:
         """The signature covers the body, so the server reads it before it knows the caller. It
@@ -143,6 +150,21 @@ class HostSignature(SecurityBase):
             return await read_body(request, most)
         except (TooLarge, TooSlow) as fault:
             await refuse(request, fault if host else error_of(SignatureFault.UNKNOWN_HOST))
+
+
+async def find_host(state: AppState, host: str) -> RegisteredHost | None:
+    async with connection(state.pool) as acquired:
+        return await judge_hosts.find(acquired, well_formed(host))
+
+
+def key_of(state: AppState, name: str, host: RegisteredHost | None) -> HostKey:
+    """An unknown host gets a key, too: both answers take the same time."""
+    generation = host.generation if host is not None else 0
+    return derive_key(state.dependencies.secret, JudgeHostId(name), generation)
+
+
+def revoked() -> Revoked:
+    return Revoked("An admin revoked this judge host: ask for a new key.")
 
 
 def error_of(fault: SignatureFault) -> InvalidSignature:

@@ -60,10 +60,15 @@ RETURNING generation;
 UPDATE worker SET gone_at = now() WHERE judge_host_id = :id AND gone_at IS NULL
 RETURNING id;
 
--- name: use_nonce$
--- Remembers a nonce; returns nothing if the host has used it before.
-INSERT INTO judge_host_nonce (host_id, nonce) VALUES (:host, :nonce) ON CONFLICT DO NOTHING
-RETURNING true;
+-- name: use_nonce^
+-- Remembers a nonce, and reads the host again: it may have changed since the signature was checked.
+WITH used AS (
+    INSERT INTO judge_host_nonce (host_id, nonce) VALUES (:host, :nonce) ON CONFLICT DO NOTHING
+    RETURNING true
+)
+SELECT id, name, generation, paused_at IS NOT NULL AS is_paused, revoked_at IS NOT NULL AS is_revoked,
+       EXISTS (SELECT FROM used) AS is_new
+  FROM judge_host WHERE id = :host;
 
 -- name: trim_nonces!
 -- Deletes nonces of requests that would be too old to be accepted.
