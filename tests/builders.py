@@ -2,7 +2,9 @@
 
 import hashlib
 import secrets
+from collections.abc import Awaitable, Callable, Container
 from pathlib import Path
+from typing import Final, TypeVar
 
 from deemster.domain.account import Account, Role
 from deemster.domain.execution import (
@@ -28,16 +30,23 @@ from deemster.domain.ids import (
     new_id,
 )
 from deemster.domain.job import PriorityClass, Task
+from deemster.domain.judge_host import JudgeId
 from deemster.domain.judgement import JuryCase, JuryJudgement
 from deemster.domain.lifecycle import Event
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import pack_files
 from deemster.domain.submission import HengTask, NewSubmission, SubmissionDetails
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.verdict.attempt import Caps, settle_execution, start
+from deemster.domain.work import WorkDetails
+from deemster.pipeline.verdict.attempt import (
+    Caps,
+    find_startable,
+    settle_execution,
+    start_found,
+)
 from deemster.store import accounts, executions, problems
 from deemster.store.artifacts import Artifacts
-from deemster.store.lifecycle import advance
+from deemster.store.lifecycle import NewLease, advance
 from deemster.store.pool import Connection, Pool, connection
 from deemster.store.problems import ProblemSummary
 from deemster.store.submission_inserts import insert
@@ -45,6 +54,11 @@ from deemster.store.submissions import submission_details
 
 LANGUAGES = frozenset({"python3", "c", "cpp"})
 SOURCE = pack_files({"main.py": b"source"})
+D = TypeVar("D", bound=WorkDetails)
+STORE_RESULT: Final = """
+    WITH stored AS (INSERT INTO host_message (judge_id, body) VALUES ($1, $2))
+    SELECT number FROM remote_task WHERE judge_id = $1
+"""
 
 
 async def make_account(pool: Pool, name: str = "ada", role: Role = Role.USER) -> AccountId:
@@ -116,6 +130,23 @@ async def queue_submission(pool: Pool, submission: SubmissionId) -> None:
 
 async def read_submission(acquired: Connection, work: WorkId) -> SubmissionDetails | None:
     return await submission_details(acquired, SubmissionId(work))
+
+
+async def start(
+    pool: Pool,
+    work: WorkId,
+    worker: WorkerId,
+    *,
+    task: Task,
+    read: Callable[[Connection, WorkId], Awaitable[D | None]],
+    lease_s: float,
+    caps: Caps,
+    languages: Container[str] | None,
+) -> D:
+    """Starts a task as workers do. Raises LostRace if this worker did not get it."""
+    async with connection(pool) as acquired:
+        found = await find_startable(acquired, work, task=task, read=read, languages=languages)
+        return await start_found(acquired, found, NewLease(worker, lease_s), caps=caps)
 
 
 async def start_submission(
@@ -192,6 +223,12 @@ async def write_output(
 
 async def end_execution(pool: Pool, details: ExecutionDetails) -> None:
     await settle_execution(pool, details, ExecutionResult(RunStatus.OK, exit_code=0), [])
+
+
+async def store_result(writing: Connection, judge_id: JudgeId, body: bytes) -> int:
+    """Stores what a host reports, without a job. Returns the number of its task."""
+    number: int = await writing.fetchval(STORE_RESULT, judge_id, body)
+    return number
 
 
 def make_artifacts(directory: Path) -> Artifacts:

@@ -6,7 +6,7 @@ from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, TASKS_AHEAD, JudgeHo
 from deemster.store import host_workers, judge_hosts, remote_tasks
 from deemster.store.pool import Pool, transaction
 from deemster.store.remote_tasks import HostRoom, RemoteTask
-from tests.builders import make_submission, queue_submission, start_submission
+from tests.builders import make_submission, queue_submission, start_submission, store_result
 
 
 async def make_room(pool: Pool, name: str, slots: int) -> HostRoom:
@@ -77,7 +77,7 @@ async def test_m5_a_result_that_waits_for_another_host_is_not_settled_again_and_
     lost, waiting = await give_task(pool, one), await give_task(pool, one)
     async with transaction(pool) as writing:
         for task in (lost, waiting):
-            assert await remote_tasks.add_message(writing, task.judge_id, b"{}")
+            await store_result(writing, task.judge_id, b"{}")
         await remote_tasks.move_lease(writing, waiting.work, waiting.attempt, to=two.worker)
     async with transaction(pool) as reading:
         found = await remote_tasks.list_unsettled(reading, older_than_s=-60, limit=10)

@@ -124,13 +124,6 @@ async def notify_output(connection: Connection, executions: Sequence[ExecutionId
         await connection.execute("SELECT pg_notify($1, $2)", OUTPUT_CHANNEL, ids)
 
 
-async def notify_result(connection: Connection) -> None:
-    """The relay sends the result's job, and a dispatcher the next task."""
-    await connection.execute(
-        "SELECT pg_notify($1, ''), pg_notify($2, '')", OUTBOX_CHANNEL, ROOM_CHANNEL
-    )
-
-
 async def notify_stop(connection: Connection, work: WorkId) -> None:
     """Workers receive it when the transaction commits."""
     await connection.execute("SELECT pg_notify($1, $2)", STOP_CHANNEL, work)

@@ -5,10 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from deemster.domain.ids import RevisionDigest, SubmissionId, WorkerId, WorkId, work_id
-from deemster.domain.job import Task
+from deemster.domain.ids import (
+    RevisionDigest,
+    SubmissionId,
+    WorkerId,
+    WorkId,
+    kind_of,
+    work_id,
+)
+from deemster.domain.job import RECEIVING, Task
 from deemster.domain.judge_host import JudgeHostId, JudgeId, Purpose
-from deemster.store.notifications import HOST_CHANNEL
+from deemster.store.notifications import HOST_CHANNEL, OUTBOX_CHANNEL, ROOM_CHANNEL
 from deemster.store.pool import Connection, statements
 from deemster.store.workers import SILENT_S
 
@@ -157,19 +164,29 @@ async def get(connection: Connection, judge_id: JudgeId) -> RemoteTask | None:
     return task_from_row(row) if row else None
 
 
-async def by_number(connection: Connection, number: int) -> RemoteTask | None:
-    row = await SQL.by_number(connection, number=number)
-    return task_from_row(row) if row else None
+async def report(
+    connection: Connection, judge_id: JudgeId, work: WorkId, host: JudgeHostId, body: bytes
+) -> bool:
+    """Stores the result of a task with the job that settles it. False: the host has no such
+    task, or not any more, or has reported a result before.
+    """
+    row = await SQL.report(
+        connection,
+        judge=judge_id,
+        work=work,
+        host=host,
+        body=body,
+        receiving=RECEIVING[kind_of(work)],
+        outbox_channel=OUTBOX_CHANNEL,
+        room_channel=ROOM_CHANNEL,
+    )
+    return row is not None
 
 
-async def add_message(connection: Connection, judge_id: JudgeId, body: bytes) -> bool:
-    """False: the host has reported a result before."""
-    return bool(await SQL.add_message(connection, judge=judge_id, body=body))
-
-
-async def message(connection: Connection, judge_id: JudgeId) -> bytes | None:
-    body = await SQL.message(connection, judge=judge_id)
-    return bytes(body) if body is not None else None
+async def find_result(connection: Connection, number: int) -> tuple[RemoteTask, bytes] | None:
+    """None: the result of the task with this number is settled, or has not come yet."""
+    row = await SQL.find_result(connection, number=number)
+    return (task_from_row(row), bytes(row["body"])) if row else None
 
 
 async def end(connection: Connection, judge_id: JudgeId, verdict: str | None) -> bool:

@@ -35,6 +35,7 @@ async def run_dispatcher(settings: Settings) -> None:
         open_database(
             settings, "dispatcher", max_size=TRANSMIT_SLOTS + RECEIVE_SLOTS + 4
         ) as pool,
+        open_database(settings, "dispatcher", max_size=2, durable=False) as starting_pool,
         Producer.open(queue_url(settings), settings.env) as producer,
         Notifier.open(pool, EVENT_CHANNEL) as notifier,
         Listener.open(database_url(settings), ROOM_CHANNEL) as room_listener,
@@ -67,6 +68,7 @@ async def run_dispatcher(settings: Settings) -> None:
                 "execution": Caps(settings.most_executions, settings.most_executions_per_user),
             },
             on_start=notifier.notify_soon,
+            starting_pool=starting_pool,
             wait_for_room=room_listener.wait,
         )
         receiver = Receiver(

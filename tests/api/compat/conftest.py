@@ -27,10 +27,11 @@ from deemster.domain.ids import WORKER, AccountId, ExecutionId, WorkerId, WorkId
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.verdict.attempt import Caps, settle_execution, start
+from deemster.pipeline.verdict.attempt import Caps, settle_execution
 from deemster.store import executions, workers
 from deemster.store.pool import Connection, Pool, connection
 from tests.api.conftest import Api, MakeDependencies, make_user, running
+from tests.builders import start
 from tests.waiting import until
 
 VERSIONS = {

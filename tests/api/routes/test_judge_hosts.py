@@ -10,7 +10,7 @@ from deemster.domain.ids import SubmissionId, WorkerId, new_id
 from deemster.domain.job import Task
 from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId
 from deemster.pipeline.remote.tasks import read_details
-from deemster.pipeline.verdict.attempt import Caps, start
+from deemster.pipeline.verdict.attempt import Caps
 from deemster.store import leases, remote_tasks, workers
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.remote_tasks import HostRoom
@@ -20,6 +20,7 @@ from tests.builders import (
     make_execution,
     make_submission,
     queue_submission,
+    start,
     start_submission,
 )
 

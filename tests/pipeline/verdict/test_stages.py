@@ -15,7 +15,7 @@ from deemster.domain.stored_analysis import AnalysisRecord, compress
 from deemster.domain.submission import SubmissionDetails, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.outbox.reconcile import resend
-from deemster.pipeline.verdict.attempt import Caps, settle, start
+from deemster.pipeline.verdict.attempt import Caps, settle
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.pipeline.verdict.rejudge import rejudge
@@ -26,7 +26,7 @@ from deemster.store.counters import ProblemCounts
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.stages import stage_details
-from tests.builders import judged, make_artifacts, make_submission, start_submission
+from tests.builders import judged, make_artifacts, make_submission, start, start_submission
 
 ALL = frozenset({Task.ANALYZE, Task.EVALUATE})
 ONLY_ANALYSIS = StagePolicy(default=frozenset({Task.ANALYZE}), available=ALL)

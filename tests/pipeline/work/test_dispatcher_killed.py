@@ -15,13 +15,20 @@ from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, Purpose
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.remote.messages import ExecuteOutcome, Failure, Finish, JudgeOutcome
 from deemster.pipeline.remote.tasks import read_details
-from deemster.pipeline.verdict.attempt import Caps, start
+from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.retry import rescue
 from deemster.store import counters, host_workers, judge_hosts, remote_tasks
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.remote_tasks import HostRoom
-from tests.builders import judged, make_execution, make_problem, make_submission
+from tests.builders import (
+    judged,
+    make_execution,
+    make_problem,
+    make_submission,
+    start,
+    store_result,
+)
 from tests.pipeline.work.stepped_dispatcher import TRIES, Dispatcher, SteppedDispatcher
 from tests.waiting import until
 
@@ -86,10 +93,8 @@ async def report(pool: Pool, room: HostRoom, task: Task, finish: Finish) -> tupl
     judge_id = JudgeId(new_id(JUDGE))
     async with transaction(pool) as writing:
         await remote_tasks.register(writing, judge_id, work, 1, task, room)
-        await remote_tasks.add_message(writing, judge_id, finish.model_dump_json().encode())
-        found = await remote_tasks.get(writing, judge_id)
-    assert found is not None
-    return work, found.number
+        number = await store_result(writing, judge_id, finish.model_dump_json().encode())
+    return work, number
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ async def test_m5_a_killed_receiver_still_compares_two_hosts(
             ]
             assert (asked.work, asked.purpose) == (work, Purpose.CHECK)
             body = JUDGED.model_dump_json().encode()
-            await remote_tasks.add_message(writing, asked.judge_id, body)
+            await store_result(writing, asked.judge_id, body)
         is_done &= await stepped.receive(
             database_url, tmp_path, asked.number, until=statement, share=1
         )
@@ -202,10 +207,8 @@ async def test_m2_a_killed_transmitter_loses_no_submission(
             else:
                 assert second.pushed.count(judge_id) == 1
             body = JUDGED.model_dump_json().encode()
-            await remote_tasks.add_message(writing, judge_id, body)
-            found = await remote_tasks.get(writing, judge_id)
-        assert found is not None
-        await second.receive(found.number)
+            number = await store_result(writing, judge_id, body)
+        await second.receive(number)
         async with connection(pool) as reading:
             assert await reading.fetchval(ENDS, "complete") == statement
             assert await counters.find_mismatches(reading) == []

@@ -15,8 +15,8 @@ from deemster.api.http.body import MEDIA_TYPE, json_response, request_body
 from deemster.api.http.errors import Forbidden, HostGone, errors
 from deemster.api.state import AppState, app_state
 from deemster.domain.errors import Conflict, LostRace, NotFound, Refused
-from deemster.domain.ids import GENERATED_ID, ExecutionId, WorkerId
-from deemster.domain.job import RECEIVING, Task
+from deemster.domain.ids import GENERATED_ID, ExecutionId, WorkerId, work_id
+from deemster.domain.job import Task
 from deemster.domain.judge_host import JudgeHostId, JudgeId
 from deemster.domain.request_signature import signed_headers
 from deemster.pipeline.remote.data_links import DataLinks
@@ -31,8 +31,8 @@ from deemster.pipeline.remote.messages import (
 )
 from deemster.pipeline.remote.tasks import TaskBuilder
 from deemster.problems.distribution import tar_name
-from deemster.store import executions, host_workers, judge_hosts, outbox, remote_tasks
-from deemster.store.notifications import notify_output, notify_result
+from deemster.store import executions, host_workers, judge_hosts, remote_tasks
+from deemster.store.notifications import notify_output
 from deemster.store.pool import UNSTORABLE, connection, transaction
 from deemster.store.remote_tasks import RemoteTask
 
@@ -95,7 +95,8 @@ async def fetch_tasks(request: Request, signed: BriefHostCall) -> Response:
 async def take_tasks(state: AppState, signed: HostRequest, worker: WorkerId) -> list[HostTask]:
     builder = task_builder(state)
     made = []
-    async with connection(state.pool) as acquired:
+    # If a crash of the database undoes it, the host gets tasks again that it knows.
+    async with connection(state.dependencies.async_commit_pool) as acquired:
         claimed = await remote_tasks.claim(acquired, signed.host.id, worker)
         if not claimed and not await host_workers.is_present(acquired, signed.host.id, worker):
             raise HostGone("This process of the judge host is not registered: register again.")
@@ -166,19 +167,15 @@ async def receive_result(request: Request, signed: HostCall, work: str, judge: s
     """Stores the result of a task, once. A worker of the queue `receive` settles it."""
     signed.message(Finish)
     state = app_state(request)
-    task = await current_task(state, signed, work, judge)
-    async with transaction(state.pool) as writing:
-        is_new = await remote_tasks.add_message(writing, task.judge_id, signed.body)
-        if is_new:
-            await outbox.add(
-                writing,
-                task.work,
-                RECEIVING[task.task.kind],
-                dispatch=task.number,
-                attempt=task.attempt,
+    is_stored = False
+    if GENERATED_ID.fullmatch(judge) and GENERATED_ID.fullmatch(work):
+        async with connection(state.pool) as acquired:
+            is_stored = await remote_tasks.report(
+                acquired, JudgeId(judge), work_id(work), signed.host.id, signed.body
             )
-            await notify_result(writing)
-    if not is_new:
+    if not is_stored:
+        task = await current_task(state, signed, work, judge)
+        # It was reported between the two looks.
         await refuse(state, task, UsedJudgeId("This task has reported a result before."))
     return json_response(Received())
 

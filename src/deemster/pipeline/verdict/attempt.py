@@ -9,7 +9,7 @@ import structlog
 
 from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
-from deemster.domain.ids import SubmissionId, WorkerId, WorkId, kind_of
+from deemster.domain.ids import SubmissionId, WorkId, kind_of
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
 from deemster.domain.job_events import events_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
@@ -36,7 +36,6 @@ from deemster.store.pool import (
     AlsoWrite,
     Connection,
     Pool,
-    connection,
     transaction,
     write_nothing,
 )
@@ -65,27 +64,6 @@ class Full(LostRace):
     """The job cannot start on this worker now, and has to come again later."""
 
     code: ClassVar[str] = "full"
-
-
-async def start(
-    pool: Pool,
-    work: WorkId,
-    worker: WorkerId,
-    *,
-    task: Task,
-    read: Callable[[Connection, WorkId], Awaitable[D | None]],
-    lease_s: float,
-    caps: Caps,
-    languages: Container[str] | None,
-) -> D:
-    """Gives the task of a submission or execution to this worker, as `read` returns it.
-
-    Raises LostRace if this worker did not get it. `languages` are those whose toolchains the
-    worker has; None: the task needs no toolchain.
-    """
-    async with connection(pool) as acquired:
-        found = await find_startable(acquired, work, task=task, read=read, languages=languages)
-        return await start_found(acquired, found, NewLease(worker, lease_s), caps=caps)
 
 
 async def find_startable(

@@ -105,10 +105,10 @@ class Receiver:
     async def receive(self, number: int) -> None:
         """Settles the result of the task with this number, unless that has been done."""
         async with connection(self.pool) as acquired:
-            task = await remote_tasks.by_number(acquired, number)
-            body = await remote_tasks.message(acquired, task.judge_id) if task else None
-            if task is None or task.is_ended or body is None:
+            found = await remote_tasks.find_result(acquired, number)
+            if found is None:
                 return  # delivered twice
+            task, body = found
             details = await read_details(acquired, task.task, task.work)
         try:
             finish = Finish.model_validate_json(body)

@@ -22,10 +22,11 @@ from deemster.pipeline.remote.tasks import (
     read_details,
     revision_of,
 )
-from deemster.pipeline.verdict.attempt import Caps, Full, start
+from deemster.pipeline.verdict.attempt import Caps, Full, find_startable, start_found
 from deemster.pipeline.verdict.retry import requeue
 from deemster.pipeline.work.job_metrics import count_start
 from deemster.store import remote_tasks
+from deemster.store.lifecycle import NewLease
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.remote_tasks import HostRoom, RemoteTask
 from deemster.telemetry import id_field
@@ -55,6 +56,9 @@ class Transmitter:
     caps: Mapping[str, Caps]
     """Concurrency caps, by kind of work."""
     on_start: Callable[[], None] = lambda: None
+    starting_pool: Pool | None = None
+    """For starts, whose commits need not wait for the disk: what a crash of the database undoes
+    is sent again, with another judge id."""
     wait_for_room: Callable[[float], Awaitable[object]] = asyncio.sleep
     """Returns when a host may have a free slot, or after so many seconds."""
     _avoided: dict[JudgeHostId, float] = field(default_factory=dict)
@@ -79,9 +83,13 @@ class Transmitter:
 
     async def _transmit(self, job: Job) -> Done | RetryLater:
         async with connection(self.pool) as acquired:
-            details = await read_details(acquired, job.task, job.work)
-        if details is None:
-            raise LostRace(f"{job.work} does not exist any more.")
+            details = await find_startable(
+                acquired,
+                job.work,
+                task=job.task,
+                read=lambda acquired, work: read_details(acquired, job.task, work),
+                languages=None,
+            )
         if not can_be_remote(details):
             await self.send_to_workers(job)
             return Done()
@@ -113,7 +121,7 @@ class Transmitter:
         self, job: Job, details: WorkDetails
     ) -> tuple[RemoteTask, HostRoom] | None:
         """Starts the attempt on a host with a free slot; None: there is no such host."""
-        async with connection(self.pool) as acquired:
+        async with connection(self.starting_pool or self.pool) as acquired:
             room = await remote_tasks.find_host(
                 acquired,
                 job.work,
@@ -123,24 +131,15 @@ class Transmitter:
                 excluded=self._unreachable(),
                 ahead=self._ahead(details),
             )
-        if room is None:
-            return None
-        started = await start(
-            self.pool,
-            job.work,
-            room.worker,
-            task=job.task,
-            read=lambda acquired, work: read_details(acquired, job.task, work),
-            lease_s=self.lease_s,
-            caps=self.caps.get(job.task.kind, Caps()),
-            languages=None,
-        )
-        count_start(started)
-        judge_id = JudgeId(new_id(JUDGE))
-        async with connection(self.pool) as acquired:
+            if room is None:
+                return None
+            lease = NewLease(room.worker, self.lease_s)
+            caps = self.caps.get(job.task.kind, Caps())
+            started = await start_found(acquired, details, lease, caps=caps)
             task = await remote_tasks.register(
-                acquired, judge_id, job.work, started.attempt, job.task, room
+                acquired, JudgeId(new_id(JUDGE)), job.work, started.attempt, job.task, room
             )
+        count_start(started)
         return task, room
 
     def _ahead(self, details: WorkDetails) -> int:

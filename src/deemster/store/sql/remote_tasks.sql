@@ -61,24 +61,27 @@ SELECT t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id,
                   AND l.worker_id = t.worker_id) AS is_current
   FROM remote_task t WHERE t.judge_id = :judge;
 
--- name: by_number^
--- Reads a task by its number, which its job carries.
-SELECT t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id, t.worker_id,
-       t.ended_at IS NOT NULL AS is_ended,
-       EXISTS (SELECT FROM host_message m WHERE m.judge_id = t.judge_id) AS is_reported,
-       EXISTS (SELECT FROM lease l WHERE l.work_id = t.work_id AND l.attempt = t.attempt
-                  AND l.worker_id = t.worker_id) AS is_current
-  FROM remote_task t WHERE t.number = :number;
+-- name: report^
+-- Stores the result of a task that a host has, once, with the job that settles it, and wakes relay and dispatchers.
+WITH task AS (
+    SELECT t.judge_id, t.work_id, t.attempt, t.number FROM remote_task t
+      JOIN lease l ON l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id
+     WHERE t.judge_id = :judge AND t.work_id = :work AND t.host_id = :host AND t.ended_at IS NULL
+), stored AS (
+    INSERT INTO host_message (judge_id, body) SELECT judge_id, :body::bytea FROM task
+    ON CONFLICT DO NOTHING
+    RETURNING judge_id
+), queued AS (
+    INSERT INTO outbox (work_id, task, dispatch, attempt)
+    SELECT t.work_id, :receiving::text, t.number, t.attempt FROM task t JOIN stored s ON s.judge_id = t.judge_id
+)
+SELECT pg_notify(:outbox_channel, ''), pg_notify(:room_channel, '') FROM stored;
 
--- name: add_message$
--- Stores the result of a task, once.
-INSERT INTO host_message (judge_id, body) VALUES (:judge, :body)
-ON CONFLICT DO NOTHING
-RETURNING true;
-
--- name: message$
--- Reads the result of a task that is not settled.
-SELECT body FROM host_message WHERE judge_id = :judge;
+-- name: find_result^
+-- Reads a task by its number, which its job carries, with its result, if that is not settled yet.
+SELECT t.judge_id, t.number, t.work_id, t.attempt, t.task, t.purpose, t.host_id, t.worker_id, m.body
+  FROM remote_task t JOIN host_message m ON m.judge_id = t.judge_id
+ WHERE t.number = :number AND t.ended_at IS NULL;
 
 -- name: end$
 -- Ends a task, once, and forgets its message.
