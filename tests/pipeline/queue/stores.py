@@ -14,7 +14,7 @@ from deemster.pipeline.queue.fetcher import DeliveredJob, Done, Handler
 from deemster.pipeline.queue.topology import ConsumerTimes, postgres_schema, redis_prefix
 from tests.waiting import PATIENCE_S, until
 
-QUICK = ConsumerTimes(poll_s=0.2, lease_s=1.5, stalled_s=0.2, slowest_retry_s=0.3)
+QUICK = ConsumerTimes(poll_s=0.2, lock_s=1.5, stalled_s=0.2, slowest_retry_s=0.3)
 
 
 def make_job(

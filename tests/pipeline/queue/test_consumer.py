@@ -26,7 +26,7 @@ from tests.waiting import PATIENCE_S, until
 
 RETRY_S = 2.0
 """Long enough for the next job to start, on a busy machine too."""
-DEAF = ConsumerTimes(poll_s=600, lease_s=15, stalled_s=600)
+DEAF = ConsumerTimes(poll_s=600, lock_s=15, stalled_s=600)
 """Polls so rarely that only a wake-up makes it look."""
 
 

@@ -27,7 +27,7 @@ async def test_a_long_job_keeps_its_lock(queue_url: str, queue_env: str) -> None
 
     async def handler(delivery: DeliveredJob) -> Done:
         deliveries.append(delivery.job)
-        await asyncio.sleep(QUICK.lease_s * 2.5)
+        await asyncio.sleep(QUICK.lock_s * 2.5)
         return Done()
 
     async with (
@@ -46,7 +46,7 @@ async def test_a_handler_can_set_a_longer_lock(queue_url: str, queue_env: str) -
 
     async def handler(delivery: DeliveredJob) -> Done:
         left_s.append(await lock_left_s(queue_url, queue_env, delivery.job))
-        delivery.set_lease(100)
+        delivery.set_lock(100)
 
         async def is_longer() -> bool:
             left_s.append(await lock_left_s(queue_url, queue_env, delivery.job))
@@ -57,7 +57,7 @@ async def test_a_handler_can_set_a_longer_lock(queue_url: str, queue_env: str) -
 
     async with (
         Producer.open(queue_url, queue_env) as producer,
-        working(queue_url, queue_env, handler, times=ConsumerTimes(lease_s=15)),
+        working(queue_url, queue_env, handler, times=ConsumerTimes(lock_s=15)),
     ):
         await producer.send([make_job(1)])
         await until_counts(queue_url, queue_env, {"completed": 1})
@@ -130,7 +130,7 @@ async def test_a_draining_consumer_keeps_the_locks_of_its_last_jobs(
 
     async def handler(delivery: DeliveredJob) -> Done:
         consumer.drain()
-        await asyncio.sleep(QUICK.lease_s * 2.5)
+        await asyncio.sleep(QUICK.lock_s * 2.5)
         return await seen(delivery)
 
     async with (

@@ -63,7 +63,7 @@ async def test_a_consumer_survives_restarts_of_its_store(own: Own) -> None:
     url = own.url
     await own.stop()
     seen = Seen(held=True)
-    pace = ConsumerTimes(poll_s=0.2, lease_s=1, stalled_s=0.2, slowest_retry_s=0.2)
+    pace = ConsumerTimes(poll_s=0.2, lock_s=1, stalled_s=0.2, slowest_retry_s=0.2)
     async with (
         Producer.open(url, ENV) as producer,
         working(url, ENV, seen, slots=2, times=pace),

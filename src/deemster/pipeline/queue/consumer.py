@@ -23,8 +23,8 @@ from deemster.pipeline.queue.fetcher import (
     FairShare,
     Handler,
     JobFetcher,
-    Lease,
-    Leases,
+    JobLock,
+    JobLocks,
     RetryLater,
     retry_after_s,
 )
@@ -86,7 +86,7 @@ class Consumer:
         self._wake_signal = WakeSignal()
         shares = FairShare(handlers, strict=strict)
         self._fetcher = JobFetcher(engine, shares, self._wake_signal, times, rate_per_s)
-        self._leases = Leases(engine)
+        self._locks = JobLocks(engine)
         self._cycle = CycleTime()
         self._handling: set[asyncio.Task[None]] = set()
         self._draining = asyncio.Event()
@@ -153,7 +153,7 @@ class Consumer:
             async with asyncio.TaskGroup() as group:
                 services = {
                     group.create_task(self._insist(service))
-                    for service in (self._listen, self._rescue, self._leases.keep_renewing)
+                    for service in (self._listen, self._rescue, self._locks.keep_renewing)
                 }
                 try:
                     await self._run_slots()
@@ -233,10 +233,10 @@ class Consumer:
     async def _work(self, locked: LockedJob, turn: SlotTurn) -> Ending:
         task = asyncio.current_task()
         assert task is not None
-        with self._leases.holding(locked, self._times.lease_s) as lease:
+        with self._locks.holding(locked, self._times.lock_s) as lock:
             self._handling.add(task)
             try:
-                ending = await self._handle(locked, lease, turn)
+                ending = await self._handle(locked, lock, turn)
             except asyncio.CancelledError:
                 await self._finish(locked, Returned(), patience_s=0)
                 if not self._stopping or task.uncancel() > 0:
@@ -244,10 +244,10 @@ class Consumer:
                 return Returned()
             finally:
                 self._handling.discard(task)
-            await self._finish(locked, ending, patience_s=self._times.lease_s)
+            await self._finish(locked, ending, patience_s=self._times.lock_s)
             return ending
 
-    async def _handle(self, locked: LockedJob, lease: Lease, turn: SlotTurn) -> Ending:
+    async def _handle(self, locked: LockedJob, lock: JobLock, turn: SlotTurn) -> Ending:
         if self._stopping:
             return Returned()
         try:
@@ -260,7 +260,7 @@ class Consumer:
         try:
             if not self._claims_ahead:
                 await turn.enter()
-            return await self._handlers[locked.queue](DeliveredJob(job, lease, turn))
+            return await self._handlers[locked.queue](DeliveredJob(job, lock, turn))
         except GivenBack:
             return Returned(keeps_place=True)
         except Exception as fault:  # one job must not take the others along

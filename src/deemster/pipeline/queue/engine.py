@@ -167,10 +167,10 @@ class Engine:
         return {"age": keep.age_s} | by_count
 
     async def take(
-        self, queue: QueueName, token: str, lease_s: float, rate_per_s: float | None
+        self, queue: QueueName, token: str, lock_s: float, rate_per_s: float | None
     ) -> LockedJob | NoJob:
         backend = await self._backend(queue)
-        options = {"lockDuration": in_ms(lease_s), "limiter": limiter(rate_per_s)}
+        options = {"lockDuration": in_ms(lock_s), "limiter": limiter(rate_per_s)}
         answer = await self._answer(backend.moveToActive(token, options))
         fields, job_id, limited_ms, due_at_ms = answer
         if fields:
@@ -208,12 +208,12 @@ class Engine:
         await self._with_lock(backend.retryJob(locked.id, keeps_place, locked.token, {}))
 
     async def renew(
-        self, queue: QueueName, held: Sequence[LockedJob], lease_s: float
+        self, queue: QueueName, held: Sequence[LockedJob], lock_s: float
     ) -> set[str]:
         """Returns the tokens of the jobs whose lock is lost."""
         backend = await self._backend(queue)
         ids, tokens = [each.id for each in held], [each.token for each in held]
-        lost = set(await self._answer(backend.extendLocks(ids, tokens, in_ms(lease_s))))
+        lost = set(await self._answer(backend.extendLocks(ids, tokens, in_ms(lock_s))))
         return {each.token for each in held if each.id in lost}
 
     async def rescue(self, queue: QueueName, every_s: float) -> list[str]:

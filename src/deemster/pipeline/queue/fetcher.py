@@ -1,4 +1,4 @@
-"""Fetches the next job for a free slot, by weight of its queue (Q8); keeps its lock."""
+"""Fetches the next job for a free slot, by weight of its queue (Q8), and renews its lock."""
 
 import asyncio
 import math
@@ -24,75 +24,80 @@ IDLE_S: Final = 60.0
 SHORT_JOB_S: Final = 0.5
 
 
-class Lease:
-    """The lock on one job, renewed every third of its duration."""
+class JobLock:
+    """The lock on a job that this consumer has; it is renewed every third of its duration."""
 
-    def __init__(self, locked: LockedJob, lease_s: float, leases: "Leases") -> None:
+    def __init__(self, locked: LockedJob, lock_s: float, locks: "JobLocks") -> None:
         self.locked = locked
-        self.lease_s = lease_s
-        self.renew_at = time.monotonic() + lease_s / 3
-        self._leases = leases
+        self.lock_s = lock_s
+        self.renew_at = time.monotonic() + lock_s / 3
+        self._locks = locks
 
-    def change(self, lease_s: float) -> None:
-        """Renews it in a moment: most jobs have ended by then, and need no longer lock."""
-        self.lease_s = lease_s
+    def change(self, lock_s: float) -> None:
+        """Changes the duration of the lock.
+
+        The lock is renewed only a moment later: most jobs have ended by then.
+        """
+        self.lock_s = lock_s
         self.renew_at = min(self.renew_at, time.monotonic() + SHORT_JOB_S)
-        self._leases.wake()
+        self._locks.wake()
 
 
-class Leases:
+class JobLocks:
+    """The locks on all jobs that this consumer has."""
+
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._held: set[Lease] = set()
+        self._held: set[JobLock] = set()
         self._changed = asyncio.Event()
 
     @contextmanager
-    def holding(self, locked: LockedJob, lease_s: float) -> Iterator[Lease]:
-        lease = Lease(locked, lease_s, self)
-        self._held.add(lease)
+    def holding(self, locked: LockedJob, lock_s: float) -> Iterator[JobLock]:
+        lock = JobLock(locked, lock_s, self)
+        self._held.add(lock)
         self.wake()
         try:
-            yield lease
+            yield lock
         finally:
-            self._held.discard(lease)
+            self._held.discard(lock)
 
     def wake(self) -> None:
-        """Looks again which leases are due."""
+        """Looks again which locks are due."""
         self._changed.set()
 
     async def keep_renewing(self) -> None:
-        """Renews leases for ever; during an outage of the store it tries again."""
+        """Renews locks for ever; during an outage of the store it tries again."""
         while True:
             await self._until_due()
             now = time.monotonic()
-            due: dict[tuple[QueueName, float], list[Lease]] = defaultdict(list)
-            for lease in self._held:
-                if lease.renew_at <= now:
-                    due[lease.locked.queue, lease.lease_s].append(lease)
-            for (queue, lease_s), leases in due.items():
-                await self.renew(queue, lease_s, leases)
+            due: dict[tuple[QueueName, float], list[JobLock]] = defaultdict(list)
+            for lock in self._held:
+                if lock.renew_at <= now:
+                    due[lock.locked.queue, lock.lock_s].append(lock)
+            for (queue, lock_s), locks in due.items():
+                await self.renew(queue, lock_s, locks)
 
-    async def renew(self, queue: QueueName, lease_s: float, leases: list[Lease]) -> None:
+    async def renew(self, queue: QueueName, lock_s: float, locks: list[JobLock]) -> None:
         try:
-            lost = await self._engine.renew(queue, [lease.locked for lease in leases], lease_s)
+            lost = await self._engine.renew(queue, [lock.locked for lock in locks], lock_s)
         except QueueDown as fault:
-            log.warning("queue.locks_not_renewed", jobs=len(leases), error=str(fault))
-            self._schedule(leases, lease_s / 10)
+            log.warning("queue.locks_not_renewed", jobs=len(locks), error=str(fault))
+            self._schedule(locks, lock_s / 10)
             return
-        self._schedule(leases, lease_s / 3)
-        for lease in leases:
-            if lease.locked.token in lost and lease in self._held:
+        self._schedule(locks, lock_s / 3)
+        for lock in locks:
+            if lock.locked.token in lost and lock in self._held:
                 # The handler finds out when it settles: the attempt fences it.
-                log.warning("job.lock_lost", jobId=lease.locked.id)
-                self._held.discard(lease)
+                log.warning("job.lock_lost", jobId=lock.locked.id)
+                self._held.discard(lock)
 
-    def _schedule(self, leases: list[Lease], after_s: float) -> None:
-        for lease in leases:
-            lease.renew_at = time.monotonic() + after_s
+    def _schedule(self, locks: list[JobLock], after_s: float) -> None:
+        for lock in locks:
+            lock.renew_at = time.monotonic() + after_s
         self.wake()
 
     async def _until_due(self) -> None:
-        first = min((lease.renew_at for lease in self._held), default=time.monotonic() + IDLE_S)
+        first = min((lock.renew_at for lock in self._held), default=time.monotonic() + IDLE_S)
         self._changed.clear()
         try:
             async with asyncio.timeout(max(first - time.monotonic(), 0)):
@@ -116,7 +121,7 @@ class RetryLater:
 @dataclass(frozen=True, slots=True)
 class DeliveredJob:
     job: Job
-    _lease: Lease
+    _lock: JobLock
     _turn: SlotTurn | None = None
 
     @asynccontextmanager
@@ -133,9 +138,9 @@ class DeliveredJob:
             if self._turn is not None:
                 self._turn.leave()
 
-    def set_lease(self, lease_s: float) -> None:
-        """Changes how long a lock lasts. The lock is renewed while the handler runs."""
-        self._lease.change(lease_s)
+    def set_lock(self, lock_s: float) -> None:
+        """Changes how long the lock on the job lasts; it is renewed while the handler runs."""
+        self._lock.change(lock_s)
 
 
 Handler = Callable[[DeliveredJob], Awaitable[Done | RetryLater]]
@@ -255,9 +260,7 @@ class JobFetcher:
         answers: list[NoJob] = []
         for queue in order:
             token = f"{self._name}:{next(self._numbers)}"
-            answer = await self._engine.take(
-                queue, token, self._times.lease_s, self._rate_per_s
-            )
+            answer = await self._engine.take(queue, token, self._times.lock_s, self._rate_per_s)
             if isinstance(answer, LockedJob):
                 self._shares.served(queue)
                 return answer

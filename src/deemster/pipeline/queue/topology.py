@@ -34,10 +34,10 @@ class ConsumerTimes:
 
     poll_s: float = 2.0
     """Pause between two looks for work without a wake-up, because wake-ups may get lost."""
-    lease_s: float = 15.0
+    lock_s: float = 15.0
     """Duration of the first lock on a job, until its handler sets another (Q5)."""
     stalled_s: float = 5.0
-    """A dead worker's job comes back after its lease and at most two of these."""
+    """A dead worker's job comes back after its lock has expired and at most two of these."""
     ahead_s: float | None = None
     """A job that was claimed ahead goes back if no slot is free after this time, so that
     another worker can have it. None: no job is claimed before a slot is free."""

@@ -107,7 +107,7 @@ class JobExecutor(Generic[D, R]):
         work = delivered.job.work
         structlog.contextvars.bind_contextvars(jobId=delivered.job.job_id)
         try:
-            await self.run(work, delivered.set_lease, delivered.in_slot())
+            await self.run(work, delivered.set_lock, delivered.in_slot())
         except Full:
             return RetryLater(FULL_S)
         except GivenBack:
@@ -123,10 +123,10 @@ class JobExecutor(Generic[D, R]):
     async def run(
         self,
         work: WorkId,
-        set_lease: Callable[[float], None],
+        set_lock: Callable[[float], None],
         slot: AbstractAsyncContextManager[None] | None = None,
     ) -> None:
-        """`set_lease` makes the job's lock last as long as one part of the run may take (Q5).
+        """`set_lock` makes the job's lock last as long as one part of the run may take (Q5).
 
         The job is started when it is in the slot, which another job gets as soon as the result
         is known. Raises `Full` when the job must come again later, and LostRace when another
@@ -142,7 +142,7 @@ class JobExecutor(Generic[D, R]):
             task, counts = self.stage.task, self.running_jobs.counts
             with self.running_jobs.tracked(details, self.stage.parts(details)) as running:
                 try:
-                    set_lease(self.stage.lock_s(details))
+                    set_lock(self.stage.lock_s(details))
                     outcome = await self._start_and_run(found, details, running, run_stage)
                 except asyncio.CancelledError:
                     await asyncio.shield(self._return(details))
