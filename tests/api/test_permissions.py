@@ -54,7 +54,7 @@ def filled(path: str) -> str:
 def app(make_dependencies: MakeDependencies) -> FastAPI:
     # Nothing but the permissions may be in the way of so many requests.
     return create_app(
-        make_dependencies(strangers_per_minute_ip=100_000, compat=list(COMPAT_PERMISSIONS))
+        make_dependencies(refused_logins_per_minute_ip=100_000, compat=list(COMPAT_PERMISSIONS))
     )
 
 

@@ -89,7 +89,8 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)
 
     env: str = "dev"
-    """Name of this environment. Environments with different names can share a Redis server."""
+    """Name of this environment. Environments with different names can share the store of the
+    queue (Redis or Postgres) and the Redis server of cache_url."""
     data_dir: Annotated[Path, Field(default_factory=default_data_dir)]
     """Directory for persistent data."""
     work_dir: Annotated[Path, Field(default_factory=default_work_dir)]
@@ -101,12 +102,14 @@ class Settings(BaseSettings):
     """postgresql:// URL of the same database for a role that owns its tables. If set, only
     migrations and backups use it, and the role of database_url gets access to rows alone."""
     queue_url: SecretStr | None = None
-    """redis:// or rediss:// URL of the queue. If unset, the queue is in the database."""
+    """redis://, rediss:// or postgresql:// URL of the store of the queue. If unset, the queue
+    is in the database of database_url."""
     cache_url: SecretStr | None = None
-    """redis:// URL of a cache that API processes share. If unset, each has its own."""
+    """redis:// or rediss:// URL of a server in which API processes share their cache and the
+    counters of rate limits. If unset, each process has its own cache and counters."""
     artifacts_url: SecretStr | None = None
     """s3://bucket/prefix, or file:///directory, for test data and large artifacts. All machines
-    need the same. If unset, they are files in data_dir."""
+    need the same value. If unset, they are files in data_dir."""
     secret_key: SecretStr | None = None
     """Secret from which all signing keys are derived. If unset, one is kept in data_dir."""
 
@@ -136,7 +139,8 @@ class Settings(BaseSettings):
     keeper, dispatcher and judge host, in this order. If unset, they serve none. Each further
     worker process of `deemster up` uses a port that is higher by 5."""
     metrics_host: str = "127.0.0.1"
-    """Address on which these roles serve their metrics. They ask for no token."""
+    """Address on which roles without an API serve their metrics (see metrics_port), to everyone
+    who can reach it: they ask for no token."""
 
     sign_up: bool = False
     """Whether people may create their own accounts."""
@@ -147,19 +151,20 @@ class Settings(BaseSettings):
     """Time zone of dates on pages, such as Europe/Berlin, for visitors who chose none and whose
     browser runs no scripts."""
     session_hours: Positive = 24 * 7.0
-    """Time after its last use when a log-in expires, in hours."""
+    """Time without use after which a log-in expires, in hours."""
     jwt_issuer: str | None = None
-    """Issuer whose JWTs are accepted as bearer tokens."""
+    """Issuer (a URL) whose JWTs are accepted as bearer tokens."""
     jwt_audience: str | None = None
-    """Audience that these JWTs must name."""
+    """Audience that the JWTs of jwt_issuer must name."""
     jwt_jwks_url: str | None = None
-    """URL of the issuer's keys. If unset, it comes from the issuer's discovery document."""
+    """URL of the keys of jwt_issuer. If unset, its discovery document tells the URL."""
     jwt_role_claim: str | None = None
-    """JWT claim that holds the role. If unset, everyone has the role user."""
+    """Claim in the JWTs of jwt_issuer that holds the role of an account. If unset, all accounts
+    that come from there have the role user."""
     oidc_client_id: str | None = None
     """Client id for log-in at jwt_issuer by OpenID Connect."""
     oidc_client_secret: SecretStr | None = None
-    """Client secret for log-in by OpenID Connect."""
+    """Client secret for log-in at jwt_issuer by OpenID Connect."""
 
     submit_interval_s: Annotated[float, Field(ge=0)] = 30.0
     """Minimum time between two submissions of one user to one problem, in seconds."""
@@ -176,15 +181,16 @@ class Settings(BaseSettings):
     streams_per_user: AtLeast1 = 100
     """Maximum number of open event streams of one user in one API process."""
     waits_per_user: AtLeast1 = 100
-    """Maximum number of requests with `?wait=` of one user in one API process."""
+    """Maximum number of open requests with `?wait=` of one user in one API process."""
     longest_wait_s: Annotated[float, Field(ge=0, le=300)] = 30.0
     """Time after which a request with `?wait=` is answered in any case, in seconds."""
-    strangers_per_minute_ip: AtLeast1 = 60
-    """Maximum number of refused tokens, log-ins and signatures per IP address and minute."""
+    refused_logins_per_minute_ip: AtLeast1 = 60
+    """Maximum number of refused tokens, log-ins and signatures from one IP address per minute.
+    As many new accounts (sign_up) can be made from there."""
     queue_high: AtLeast1 = 50_000
     """Number of waiting submissions, or executions, at which the API refuses new ones."""
     queue_low: AtLeast0 = 40_000
-    """Number of waiting submissions at which the API accepts new ones again."""
+    """Number of waiting submissions, or executions, at which the API accepts new ones again."""
     without_workers: Literal["accept", "refuse"] = "accept"
     """Whether the API accepts or refuses programs while no worker runs."""
 
@@ -234,17 +240,17 @@ class Settings(BaseSettings):
     """Whether a queue is served only while all queues of higher priority are empty."""
 
     stages: Annotated[frozenset[StageName], NoDecode, BeforeValidator(split_list)] = frozenset()
-    """Stages that follow a verdict: analyze, evaluate_ai. Problems and contests can have
+    """Stages that follow a verdict: analyze, evaluate_ai. Problems and contests can name
     others."""
     stage_slots: AtLeast0 = 1
-    """Number of jobs of such stages that a worker runs at once, beside its submissions. Each
+    """Number of stages after the verdict that a worker runs at once, beside judging. Each
     waits while submissions keep all slots busy, for at most a minute. With 0, submissions and
     stages share the slots by the weights of their queues."""
     analysis_yields: bool = True
     """Whether analysers get only CPU time that nobody else wants. Turn it off where other
     programs keep all cores of a worker busy."""
     stage_retries: AtLeast0 = 5
-    """Maximum number of times that a stage is tried again when it fails."""
+    """Maximum number of times that a failed stage after the verdict is tried again."""
 
     execution_slots: AtLeast1 = 16
     """Number of executions that a worker runs at once, on cores that judge nothing."""
@@ -253,7 +259,8 @@ class Settings(BaseSettings):
     live_wall_s: Positive = 1800.0
     """Longest time of an execution whose input is typed, in seconds."""
     live_idle_s: Positive = 300.0
-    """Time without input and output after which such an execution is ended, in seconds."""
+    """Time without input and output after which an execution whose input is typed is ended, in
+    seconds."""
     execution_memory_mb: AtLeast1 = 512
     """Most memory that an execution may ask for, in MB."""
     execution_processes: AtLeast1 = 120
@@ -276,9 +283,10 @@ class Settings(BaseSettings):
     client_file_mb: AtLeast1 = 8
     """Maximum size of a file that a client stores for its runs (Jobe), in MB."""
     client_files_mb: AtLeast1 = 128
-    """Maximum size of all such files of one user, in MB."""
+    """Maximum size of all files that one user's clients store for their runs (Jobe), in MB."""
     client_file_keep_hours: Positive = 24.0
-    """Time after its last use after which such a file is deleted, in hours."""
+    """Time without use after which a file that a client stores for its runs (Jobe) is deleted,
+    in hours."""
     executions_per_minute_user: AtLeast1 = 120
     """Maximum number of executions of one user per minute."""
     live_executions_per_user: AtLeast1 = 4
@@ -294,7 +302,8 @@ class Settings(BaseSettings):
     """Where submissions, executions and analyses run: on local workers only (workers), on judge
     hosts only (hosts), or on judge hosts as long as one is free (hosts-first)."""
     judge_twice: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Share of the submissions on judge hosts that a second host judges, to compare."""
+    """Share of the submissions on judge hosts (0 to 1) that a second host judges too, so that
+    the results can be compared."""
     scale_time_limits: bool = False
     """Whether time limits on a judge host are divided by its speed figure."""
 
@@ -329,13 +338,13 @@ class Settings(BaseSettings):
     domjudge_user: str = "judgehost"
     """User of the DOMjudge server that `deemster judgehost --domjudge` judges for."""
     domjudge_password: SecretStr | None = None
-    """Password of this user."""
+    """Password of domjudge_user at the DOMjudge server."""
     domjudge_cache_mb: AtLeast1 = 8192
-    """Disk space for test cases and executables of DOMjudge servers in data_dir, in MB."""
+    """Disk space in data_dir for test cases and executables of DOMjudge servers, in MB."""
     domjudge_keep_mb: AtLeast0 = 2048
-    """Disk space for outputs that a DOMjudge server may ask for later in data_dir, in MB."""
+    """Disk space in data_dir for outputs that a DOMjudge server may ask for later, in MB."""
     judgehost_server: str | None = None
-    """URL of the server that `deemster judgehost` judges for."""
+    """URL of the Deemster server that `deemster judgehost` judges for."""
     judgehost_key: SecretStr | None = None
     """Key of a judge host, which an admin of the server made for it."""
     judgehost_key_file: Path | None = None
@@ -345,11 +354,12 @@ class Settings(BaseSettings):
     judgehost_address: str | None = None
     """URL under which the server reaches a judge host. If unset, the host fetches tasks."""
     judgehost_cache_mb: AtLeast0 = 8192
-    """Disk space for encrypted test data of a judge host in data_dir, in MB."""
+    """Disk space in data_dir for the encrypted test data of a judge host, in MB."""
     judgehost_memory_dir: Path = Path("/dev/shm")  # noqa: S108 - checked before use
     """Directory in memory (tmpfs) in which a judge host unpacks test data."""
     judgehost_memory_mb: AtLeast1 | None = None
-    """Memory for unpacked test data of a judge host, in MB. If unset, half of the tmpfs."""
+    """Memory for unpacked test data of a judge host, in MB. If unset, half of the size of
+    judgehost_memory_dir."""
     runner: Path | None = None
     """Path of a sandbox runner that replaces the one in the package."""
     sandbox_without: Annotated[frozenset[LayerName], NoDecode, BeforeValidator(split_list)] = (

@@ -113,7 +113,7 @@ async def test_wrong_passwords_per_address_are_limited_even_from_known_browsers(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(refused_logins_per_minute_ip=2)) as client:
         assert (await log_in(client)).status_code == 201
         assert DEVICE in client.cookies
         for name in ("one", "two"):

@@ -140,7 +140,7 @@ async def test_m1_d2_refused_requests_are_limited_but_not_those_of_hosts(
     admin: Api, pool: Pool
 ) -> None:
     host = await add_host(admin)
-    most = 60  # the default of `strangers_per_minute_ip`
+    most = 60  # the default of `refused_logins_per_minute_ip`
     answers = [await send(host, without(SIGNATURE)) for _ in range(most + 3)]
     assert {answer.status_code for answer in answers[:most]} == {401}
     assert answers[-1].status_code == 429

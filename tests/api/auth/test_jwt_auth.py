@@ -371,7 +371,7 @@ async def test_invalid_jwts_count_as_unknown_tokens(
     issuer: IssuerServer, make_dependencies: MakeDependencies
 ) -> None:
     dependencies = make_dependencies(
-        jwt_issuer=issuer.url, jwt_audience=AUDIENCE, strangers_per_minute_ip=1
+        jwt_issuer=issuer.url, jwt_audience=AUDIENCE, refused_logins_per_minute_ip=1
     )
     async with serving(dependencies) as client:
         assert (await ask(client, "a.b.c")).status_code == 401

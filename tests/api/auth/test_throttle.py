@@ -41,7 +41,7 @@ async def test_wrong_passwords_per_address_are_limited_for_all_names(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(refused_logins_per_minute_ip=2)) as client:
         for name in ("one", "two"):
             assert (await log_in(client, name)).status_code == 401
         assert (await log_in(client, "three")).status_code == 429
@@ -52,7 +52,7 @@ async def test_correct_passwords_do_not_count_as_guesses(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
     await make_person(pool)
-    async with serving(make_dependencies(strangers_per_minute_ip=1)) as client:
+    async with serving(make_dependencies(refused_logins_per_minute_ip=1)) as client:
         for _ in range(4):
             assert (await log_in(client)).status_code == 201
 
@@ -80,7 +80,7 @@ async def test_correct_log_ins_in_a_row_are_limited(
 async def test_unknown_tokens_are_limited_and_valid_ones_are_not(
     make_dependencies: MakeDependencies, pool: Pool, ada: Api
 ) -> None:
-    async with serving(make_dependencies(strangers_per_minute_ip=3)) as client:
+    async with serving(make_dependencies(refused_logins_per_minute_ip=3)) as client:
         for number in range(3):
             headers = {"Authorization": f"Bearer deem_{number}"}
             assert (await client.get("/v1/problems", headers=headers)).status_code == 401
@@ -97,7 +97,7 @@ async def test_an_open_page_with_an_expired_session_does_not_lock_out_its_user(
 ) -> None:
     """It sends requests with an expired session; others still log in from that address."""
     await make_person(pool)
-    async with serving(make_dependencies(strangers_per_minute_ip=2)) as client:
+    async with serving(make_dependencies(refused_logins_per_minute_ip=2)) as client:
         over = {"Cookie": "deemster_session=over"}
         answers = [await client.get("/v1/session", headers=over) for _ in range(3)]
         assert [answer.status_code for answer in answers] == [401, 401, 429]

@@ -506,7 +506,7 @@ async def test_odd_bodies_and_paths_get_errors_of_heng(oj: HengClient) -> None:
 async def test_strangers_are_slowed_down(
     make_dependencies: MakeDependencies, pool: Pool
 ) -> None:
-    app = create_app(make_dependencies(compat=["heng"], strangers_per_minute_ip=2))
+    app = create_app(make_dependencies(compat=["heng"], refused_logins_per_minute_ip=2))
     async with running(app) as http:
         await make_client(pool, http, SECRET)
         stranger = HengClient(http, "hak_" + "0" * 26, "x")

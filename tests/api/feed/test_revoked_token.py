@@ -17,7 +17,7 @@ from tests.api.feed.event_client import open_stream
 def app(make_dependencies: MakeDependencies, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
     monkeypatch.setattr(stream, "HEARTBEAT_S", 0.02)
     monkeypatch.setattr(credential_cache, "KEPT_S", 0.0)
-    return create_app(make_dependencies(strangers_per_minute_ip=1))
+    return create_app(make_dependencies(refused_logins_per_minute_ip=1))
 
 
 async def test_a_revoked_token_ends_its_stream_even_under_the_limit_of_unknown_tokens(

@@ -23,7 +23,7 @@ REASON: Final = "Too many log-ins"
 class Throttle:
     def __init__(self, dependencies: Dependencies) -> None:
         self._rate_limiter = dependencies.rate_limiter
-        self._per_minute = dependencies.settings.strangers_per_minute_ip
+        self._per_minute = dependencies.settings.refused_logins_per_minute_ip
 
     async def count_unknown_credentials(self, request: HTTPConnection) -> None:
         limit = per_minute("stranger.ip", network_address(request), self._per_minute)
