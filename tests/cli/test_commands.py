@@ -33,6 +33,11 @@ def test_the_help_page_lists_all_commands(call: Deemster, arguments: list[str]) 
     assert " Run a worker, which judges submissions in the sandbox. " in page
 
 
+def test_up_calls_its_slots_workers_too() -> None:
+    [slots] = [option for option in load_command("up").params if option.name == "slots"]
+    assert slots.opts == ["--slots", "--workers"]
+
+
 def test_the_help_page_imports_no_command() -> None:
     code = (
         "import sys; from deemster.cli.app import app; app(['--help'], standalone_mode=False);"

@@ -90,7 +90,7 @@ async def test_a9_a_set_is_staged_shown_and_applied(
 ) -> None:
     old = await judged_submission(pool, tmp_path, Verdict.WRONG_ANSWER)
     await judged_submission(pool, tmp_path, Verdict.ACCEPTED, problem="other")
-    staged = operate("rejudge", "--problem", "prob_sum", "--stage", "--reason", "why", "--json")
+    staged = operate("rejudge", "--problem", "prob_sum", "--trial", "--reason", "why", "--json")
     assert staged.code == 0, staged.err
     made = staged.json["id"]
     assert (staged.json["matched"], staged.json["progress"]["waiting"]) == (1, 1)
@@ -131,7 +131,7 @@ async def test_a9_changes_that_do_not_fit_are_counted(
     monkeypatch.setattr(rejudge_sets, "MOST", 2)
     for _ in range(3):
         await judged_submission(pool, tmp_path, Verdict.WRONG_ANSWER)
-    made = operate("rejudge", "--problem", "prob_sum", "--stage", "--json").json["id"]
+    made = operate("rejudge", "--problem", "prob_sum", "--trial", "--json").json["id"]
     async with connection(pool) as acquired:
         trials = await acquired.fetch("SELECT id FROM submission WHERE staged_in = $1", made)
     for trial in trials:
@@ -145,7 +145,7 @@ async def test_a9_changes_that_do_not_fit_are_counted(
 
 async def test_a9_a_set_is_dropped(operate: Deemster, pool: Pool, tmp_path: Path) -> None:
     old = await judged_submission(pool, tmp_path, Verdict.WRONG_ANSWER)
-    made = operate("rejudge", old, "--stage", "--json").json["id"]
+    made = operate("rejudge", old, "--trial", "--json").json["id"]
     assert operate("rejudge", "drop", made, "--json").json["outcome"] == "dropped"
     assert "dropped" in operate("rejudge", "list").out.decode()
     async with connection(pool) as acquired:
@@ -173,14 +173,14 @@ async def test_j9_submissions_judged_by_older_test_data_are_chosen(
     revised = await make_problem(pool, text="second")
     await make_submission(pool, summary=revised)
     options = ("--problem", "prob_sum", "--outdated")
-    staged = operate("rejudge", *options, "--stage")
+    staged = operate("rejudge", *options, "--trial")
     assert staged.code == 0, staged.err
     unended = "1 more are waiting or running, all of them with outdated test data: when they "
     assert unended in staged.out.decode()
     (line,) = operate("rejudge", "list", "--json").json["rejudgings"]
     assert line["wanted"] == {"problem": "prob_sum", "outdated": True}
     made = line["id"]
-    everything = operate("rejudge", "--problem", "prob_sum", "--stage").out.decode()
+    everything = operate("rejudge", "--problem", "prob_sum", "--trial").out.decode()
     assert "2 more are waiting or running, 1 of them with outdated test data" in everything
     assert operate("rejudge", "show", made, "--json").json["under_way"]["outdated"] == 1
     assert unended not in operate("rejudge", "drop", made).out.decode()
@@ -200,7 +200,7 @@ async def test_a9_a_set_shows_changed_scores_and_submissions_that_are_left_out(
     partial, other = [
         await judged_submission(pool, tmp_path, Verdict.PARTIAL) for _ in range(2)
     ]
-    made = operate("rejudge", "--problem", "prob_sum", "--stage", "--json").json["id"]
+    made = operate("rejudge", "--problem", "prob_sum", "--trial", "--json").json["id"]
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT id FROM submission WHERE staged_in = $1", made)
     for row in rows:
@@ -220,6 +220,7 @@ def test_wrong_arguments_for_sets_are_errors(operate: Deemster) -> None:
     assert "There are no sets." in operate("rejudge", "list").out.decode()
     assert "There is no rejudging rej_x" in operate("rejudge", "show", "rej_x").err
     assert "There is no contest con_x" in operate("rejudge", "--contest", "con_x").err
-    assert "'soon' is not a time" in operate("rejudge", "--from", "soon", "--stage").err
-    assert "No submission matches" in operate("rejudge", "sub_x", "--stage").err
-    assert "add --stage" in operate("rejudge", "sub_x", "--reason", "why").err
+    assert "'soon' is not a time" in operate("rejudge", "--from", "soon", "--trial").err
+    assert "No submission matches" in operate("rejudge", "sub_x", "--trial").err
+    assert "No submission matches" in operate("rejudge", "sub_x", "--stage").err, "its old name"
+    assert "add --trial" in operate("rejudge", "sub_x", "--reason", "why").err

@@ -18,10 +18,10 @@ def test_every_status_has_an_explanation(status: RunStatus) -> None:
     assert "None" not in text
 
 
-def test_the_memory_of_the_runtime_is_shown_separately() -> None:
-    report = Report(RunStatus.MEMORY_LIMIT, memory_bytes=300 * MIB)
+def test_the_limit_is_told_and_the_memory_of_the_runtime_beside_it() -> None:
+    report = Report(RunStatus.MEMORY_LIMIT, memory_bytes=417 * MIB)
     assert explain(report, Limits(), runtime_bytes=160 * MIB) == (
-        "memory limit: used 300 MB, allowed 256 MB and 160 MB for its runtime"
+        "memory limit: needed more than 256 MB and 160 MB for its runtime"
     )
 
 

@@ -255,8 +255,9 @@ def latency(
 
     One client at a time submits a C program that is in the compile cache, to a problem with 11
     cases, then a Python program, and then executes the C program. Between the turns the same
-    cases are run without a sandbox and a service: `goals` has 1.3 times that and 15 ms more.
-    The client learns the result by `?wait=`, by an event stream of the submission or execution,
+    cases are run bare, without a sandbox and a service. The goal (`goals`) for the median time
+    until the client is told is 1.3 times the median of these bare runs plus 15 ms. The client
+    learns the result by `?wait=`, by an event stream of the submission or execution,
     by the stream of its account (submissions only), or by polling every 10 ms; these take
     turns. `ratio` is the median time until the client is told over the median time until the
     result is committed.

@@ -32,7 +32,7 @@ COMMANDS: Final = {
     ),
     "keeper": CommandEntry(
         "roles:keeper",
-        "Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.",
+        "Run the keeper (maintenance role): it rescues submissions and sends webhooks.",
     ),
     "dispatcher": CommandEntry(
         "roles:dispatcher",
@@ -40,7 +40,7 @@ COMMANDS: Final = {
     ),
     "judgehost": CommandEntry(
         "judgehost:judgehost",
-        "Run a judge host, which needs only the URL of its server and a key or password.",
+        "On another machine: run a judge host, with its server's URL and a key or password.",
     ),
     "run": CommandEntry("run:run", "Run one program in the sandbox."),
     "analyze": CommandEntry(
@@ -57,7 +57,7 @@ COMMANDS: Final = {
         "exec:execute", "Run a program on a running service, and show its output while it runs."
     ),
     "submit": CommandEntry("submit:submit", "Submit a program to a running service."),
-    "submission": CommandEntry("submission:app", "Show submissions."),
+    "submission": CommandEntry("submission:app", "Show why a submission got its verdict."),
     "doctor": CommandEntry(
         "doctor:doctor",
         "Check this machine's sandbox and toolchains, and say how to fix what is missing.",
@@ -70,11 +70,11 @@ COMMANDS: Final = {
         "bench:app", "Measure the performance of this machine, as ratios to a bare minimum."
     ),
     "user": CommandEntry("user:app", "Manage accounts, their passwords and their tokens."),
-    "host": CommandEntry("host:app", "Manage judge hosts and their keys."),
+    "host": CommandEntry("host:app", "On the server: add, pause and revoke judge hosts."),
     "dlq": CommandEntry("dlq:app", "Manage dead letters: jobs that failed in every attempt."),
     "rejudge": CommandEntry(
         "rejudge:app",
-        "Judge submissions again, at once or in a set (`--stage`) to apply or drop later.",
+        "Judge submissions again, at once, or on trial (`--trial`) to apply them later.",
     ),
     "backup": CommandEntry(
         "backup:backup", "Write the database, sources, test data and secret key to one file."

@@ -69,8 +69,12 @@ def show(number: Number, as_json: AsJson = False) -> None:
 
 @app.command()
 def requeue(numbers: Numbers, as_json: AsJson = False) -> None:
-    """Judge the submissions again; each gets a new id, and the old one stays readable. Repeat
-    analyses that failed."""
+    """Judge submissions again that failed, and repeat analyses that failed.
+
+    Each submission is judged as a new one with a new id; the old one stays readable. Executions
+    and evaluations can't be requeued: discard them. To get a new evaluation, rejudge the
+    submission.
+    """
     done, failed = uvloop.run(requeue_all(numbers))
     if as_json:
         print_json({"requeued": done})
@@ -84,7 +88,7 @@ def requeue(numbers: Numbers, as_json: AsJson = False) -> None:
 
 @app.command()
 def discard(numbers: Numbers, as_json: AsJson = False) -> None:
-    """Close the dead letters; their submissions stay failed."""
+    """Close dead letters without another attempt: what failed stays failed."""
     done, failed = uvloop.run(discard_all(numbers))
     if as_json:
         print_json({"discarded": list(done)})

@@ -22,7 +22,7 @@ from deemster.wiring.secret import checked_secret
 Host = Annotated[str, typer.Argument(metavar="HOST", help="Name or id of the judge host.")]
 Change = Callable[[Connection, JudgeHostId], Awaitable[object]]
 
-app = make_group("host", "Manage judge hosts and their keys.")
+app = make_group("host", "On the server: add, pause and revoke judge hosts.")
 
 
 @app.command()

@@ -30,7 +30,7 @@ def judgehost(
     ] = None,
     slots: Slots = None,
 ) -> None:
-    """Run a judge host, which needs only the URL of its server and a key or password.
+    """On another machine: run a judge host, with its server's URL and a key or password.
 
     With `--server URL` this machine judges for a Deemster server. An admin of the server makes
     the key with `deemster host add NAME`. Write it to a file of mode 0600, and set

@@ -1,7 +1,7 @@
 """Options, arguments and the form of command groups that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -21,16 +21,15 @@ PackagePaths = Annotated[
     typer.Argument(metavar="PATH…", help="Packages: directories, .zip, .kpp or .tar files."),
 ]
 
+MOST_SLOTS: Final = 1024
+SLOTS_HELP: Final = (
+    "Number of slots: each judges one submission at a time, on a core of its own. "
+    "[default: all cores but one]"
+)
+
 Slots = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        max=1024,
-        help="Number of programs to run at once, each on its own core. "
-        "[default: all cores but one]",
-        show_default=False,
-    ),
+    typer.Option(metavar="N", min=1, max=MOST_SLOTS, help=SLOTS_HELP, show_default=False),
 ]
 
 

@@ -46,7 +46,7 @@ class DefaultsToNow(TyperGroup):
 app = typer.Typer(
     name="rejudge",
     cls=DefaultsToNow,
-    help="Judge submissions again, at once or in a set (`--stage`) to apply or drop later."
+    help="Judge submissions again, at once, or on trial (`--trial`) to apply them later."
     "\n\n`deemster rejudge now --help` says how to choose submissions.",
     add_completion=False,
     rich_markup_mode="markdown",
@@ -96,15 +96,18 @@ def rejudge(  # noqa: PLR0913, PLR0917 - they are options
         bool,
         typer.Option("--outdated", help="Submissions that were judged by older test data."),
     ] = False,
-    stage: Annotated[
+    trial: Annotated[
         bool,
         typer.Option(
-            "--stage", help="Make a set whose verdicts count only when it is applied."
+            "--trial",
+            help="Rejudge on trial: create a set whose verdicts count only after `deemster "
+            "rejudge apply`.",
         ),
     ] = False,
+    stage: Annotated[bool, typer.Option("--stage", hidden=True)] = False,
     reason: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="Reason to keep with the set; needs --stage."),
+        typer.Option(metavar="TEXT", help="Reason to keep with the set; needs --trial."),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Don't ask for confirmation.")] = False,
     as_json: AsJson = False,
@@ -116,8 +119,8 @@ def rejudge(  # noqa: PLR0913, PLR0917 - they are options
 
         deemster rejudge sub_01k7h1hfchy7421t0c4da209j5
         deemster rejudge --problem prob_aplusb --verdict 'Judge Error'
-        deemster rejudge --problem prob_aplusb --stage --reason 'case 7 was wrong'
-        deemster rejudge --problem prob_aplusb --outdated --stage
+        deemster rejudge --problem prob_aplusb --trial --reason 'case 7 was wrong'
+        deemster rejudge --problem prob_aplusb --outdated --trial
     """
     choice = Choice(
         problem, contest, verdict, language, user, since, until, True if outdated else None
@@ -125,13 +128,13 @@ def rejudge(  # noqa: PLR0913, PLR0917 - they are options
     if choice.is_given == bool(ids):
         raise Refused("Give either ids of submissions or options such as --problem.")
     named = [SubmissionId(each) for each in ids or ()]
-    if stage:
+    if trial or stage:  # --stage is the former name of --trial
         rejudge_sets.print_overview(
             uvloop.run(make_set(choice, named, reason)), as_json=as_json
         )
         return
     if reason is not None:
-        raise Refused("Only a set has a reason: add --stage, or leave --reason out.")
+        raise Refused("Only a set has a reason: add --trial, or leave --reason out.")
     done, failed = uvloop.run(
         rejudge_named(named) if named else rejudge_chosen(choice, sure=yes)
     )

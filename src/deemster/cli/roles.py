@@ -56,9 +56,10 @@ def worker(slots: Slots = None) -> None:
 
 
 def keeper() -> None:
-    """Run the keeper, which rescues stuck submissions, sends webhooks and deletes old data.
+    """Run the keeper (maintenance role): it rescues submissions and sends webhooks.
 
-    One keeper is enough; more do no harm.
+    It also deletes old data, and looks for similar submissions of different users. One keeper
+    is enough; more do no harm.
     """
     with without_garbage_collection():
         from deemster.wiring.keeper import run_keeper

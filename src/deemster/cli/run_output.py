@@ -78,10 +78,14 @@ def explain(report: Report, limits: Limits, runtime_bytes: int = 0) -> str:
     cpu, wall = seconds(report.cpu_ns / 1e6), seconds(report.wall_ns / 1e6)
     cpu_limit, wall_limit = seconds(limits.cpu_ms), seconds(limits.wall_ms)
     output = megabytes(limits.output_bytes)
+    # Not the measured peak, which is above the limit if an earlier run's memory is freed late.
+    memory = megabytes(limits.memory_bytes)
+    if runtime_bytes:
+        memory += f" and {megabytes(runtime_bytes)} for its runtime"
     reasons = {
         RunStatus.TIME_LIMIT: f"time limit: used {cpu} of CPU, allowed {cpu_limit}",
         RunStatus.WALL_LIMIT: f"wall-clock limit: ran {wall}, allowed {wall_limit}",
-        RunStatus.MEMORY_LIMIT: f"memory limit: {memory(report, limits, runtime_bytes)}",
+        RunStatus.MEMORY_LIMIT: f"memory limit: needed more than {memory}",
         RunStatus.OUTPUT_LIMIT: f"output limit: wrote more than {output}",
         RunStatus.PROCESS_LIMIT: "process limit: needed more than "
         f"{limits.processes} processes or threads",
@@ -90,13 +94,6 @@ def explain(report: Report, limits: Limits, runtime_bytes: int = 0) -> str:
         RunStatus.NONZERO_EXIT: f"exit code {report.exit_code}",
     }
     return reasons.get(report.status, str(report.status).replace("_", " "))
-
-
-def memory(report: Report, limits: Limits, runtime_bytes: int) -> str:
-    used, allowed = megabytes(report.memory_bytes), megabytes(limits.memory_bytes)
-    if runtime_bytes:
-        allowed += f" and {megabytes(runtime_bytes)} for its runtime"
-    return f"used {used}, allowed {allowed}"
 
 
 def seconds(ms: float) -> str:

@@ -25,7 +25,7 @@ TEXTS: Final = {
     "stderr": "stderr",
 }
 
-app = make_group("submission", "Show submissions.")
+app = make_group("submission", "Show why a submission got its verdict.")
 
 
 @app.command()

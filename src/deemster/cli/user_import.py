@@ -55,7 +55,10 @@ def import_users(
     ],
     credentials: Annotated[
         CredentialsKind,
-        typer.Option(help="What accounts get for which the list has no password."),
+        typer.Option(
+            help="What an account gets if the list has no password for it: a one-time link, a "
+            "generated password, or nothing."
+        ),
     ] = CredentialsKind.LINK,
     output: Annotated[
         Path | None,

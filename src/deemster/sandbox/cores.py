@@ -39,7 +39,7 @@ def reserve_cores(directory: Path, count: int) -> Iterator[tuple[int, ...]]:
             raise Refused(
                 f"{count} slots need {count} cores, but other workers leave only "
                 f"{len(reserved)} of this machine's {len(usable)} cores free: use fewer "
-                "--slots, or stop another worker."
+                "slots (`--slots`), or stop another worker."
             )
         yield tuple(reserved)
 

@@ -86,7 +86,7 @@ async def test_an_account_named_admin_without_the_role_gets_no_token(
     connection: Connection, tmp_path: Path
 ) -> None:
     await accounts.add(connection, "admin", Role.USER)
-    with pytest.raises(Refused, match="has not the role admin"):
+    with pytest.raises(Refused, match="does not have the role admin"):
         await make_admin(connection, tmp_path)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from deemster.cli.options import Slots
+from deemster.cli.options import MOST_SLOTS, SLOTS_HELP
 from deemster.cli.up.supervisor import supervise
 from deemster.sandbox.launched_runner import launcher_in_use
 from deemster.settings import load_settings
@@ -42,19 +42,31 @@ def up(
             show_default=False,
         ),
     ] = None,
-    workers: Slots = None,
+    slots: Annotated[
+        int | None,
+        typer.Option(
+            "--slots",
+            "--workers",
+            metavar="N",
+            min=1,
+            max=MOST_SLOTS,
+            help=SLOTS_HELP,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Start the whole service on this machine: database, API, relay, worker and keeper.
 
     The first start creates the database, an admin and ten sample problems. A process that dies
-    is started again. Ctrl-C ends everything in order, a second Ctrl-C at once. For example:
+    is started again. A dispatcher runs too if DEEMSTER_JUDGE_ON is hosts or hosts-first. Ctrl-C
+    ends everything in order, a second Ctrl-C at once. For example:
 
         deemster up
-        deemster up --port 8080 --host 0.0.0.0 --data /srv/judge --workers 4
+        deemster up --port 8080 --host 0.0.0.0 --data /srv/judge --slots 4
     """
     usual_data_dir = load_settings().data_dir
     data_dir = (data or usual_data_dir).resolve()
-    settings = load_settings(port=port, host=host, data_dir=data_dir, slots=workers)
+    settings = load_settings(port=port, host=host, data_dir=data_dir, slots=slots)
     entered = enter_service(settings, runner=True, listens=True)
     settings, weakness = entered.settings, entered.weakness
     if os.geteuid() != 0 and launcher_in_use() is None:

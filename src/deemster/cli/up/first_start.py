@@ -48,8 +48,8 @@ async def make_admin(acquired: Connection, data_dir: Path) -> NewAdmin | None:
         await record(acquired, actor, "user.add", account.id, name=ADMIN, role=Role.ADMIN)
     if account.role is not Role.ADMIN:
         raise Refused(
-            f"The account {ADMIN} has not the role admin, so it gets no token: rename it, or "
-            f"put the token of an admin into {path}."
+            f"The account {ADMIN} does not have the role admin, so it gets no token: rename "
+            f"it, or put the token of an admin into {path}."
         )
     made = await accounts.create_token(acquired, account.id, f"deemster up, {path}")
     details = {"name": made.view.name, "scopes": sorted(made.view.scopes)}
