@@ -86,7 +86,10 @@ COMPOSED = (
     "has not started yet",
     "an execution, which is not repeated: its user can run the program again.",
     "the evaluation of a submission that has ended: rejudge the submission.",
-    "the last stage of a submission that has ended: only sums are missing.",
+    (
+        "the last stage of a submission that has its verdict: only the statistics of its "
+        "problem do not count it."
+    ),
     "requeued",
     "discarded",
     "overtaken",

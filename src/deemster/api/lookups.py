@@ -110,7 +110,9 @@ async def account_filter(
     """The account whose objects the caller may list; None: those of all accounts."""
     if caller.role is not Role.ADMIN:
         if user not in {None, caller.id, caller.name}:
-            raise Forbidden("You can see only your own submissions: leave out user.")
+            raise Forbidden(
+                "You can see only your own submissions: leave out the parameter `user`."
+            )
         return caller.id
     if user is None:
         return None

@@ -36,7 +36,10 @@ def with_scopes(caller: Account, role: Role, asked: TokenIn) -> TokenIn:
     """The same token with the scopes that it gets, if the caller may give them."""
     scopes = frozenset(asked.scopes or DEFAULT_SCOPES[role] & caller.scopes)
     if not scopes:
-        raise Forbidden("The request has no scope that the account can use: name the scopes.")
+        raise Forbidden(
+            "Neither the request nor your token has a scope that this account may use: set "
+            "`scopes`."
+        )
     check_scopes(caller, scopes)
     return asked.model_copy(update={"scopes": sorted(scopes)})
 

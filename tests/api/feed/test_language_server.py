@@ -218,5 +218,5 @@ async def test_what_a_language_server_got_is_bounded(
     async with open_server(ada) as client:
         for _ in range(20):
             await client.send("x" * 100)
-        assert "open another" in (await message(client))["params"]["message"]
+        assert "open a new connection" in (await message(client))["params"]["message"]
         assert await close_code(client) == 1013

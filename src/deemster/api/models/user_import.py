@@ -17,7 +17,8 @@ class LinkLogIn(RequestModel):
 
 class UserImportQuery(RequestModel):
     credentials: CredentialsKind = CredentialsKind.LINK
-    """What accounts get for which the list has no password."""
+    """What an account gets if the list has no password for it: a one-time link, a
+    generated password, or nothing."""
     link_days: Annotated[int, Field(ge=1, le=365)] = LINK_DAYS
     """Days until an unused link expires."""
     renew: bool = False

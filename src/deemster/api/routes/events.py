@@ -72,7 +72,9 @@ async def stream_account_events(
     is_admin = caller.role is Role.ADMIN
     if query.everyone:
         if not is_admin:
-            raise Forbidden("Only admins can see the events of all accounts: leave out all.")
+            raise Forbidden(
+                "Only admins can see the events of all accounts: leave out the parameter `all`."
+            )
         if query.user is not None:
             raise Invalid([FieldFault("user", "send either user or all, not both")])
         account = None

@@ -149,7 +149,7 @@ class LanguageServerConnection:
                     await executions.add_input(writing, self.execution, "data", message)
             except Conflict:
                 raise Unavailable(
-                    "This language server has got all messages that one may get: open another."
+                    "This language server reached its limit of input: open a new connection."
                 ) from None
 
 

@@ -19,7 +19,8 @@ LINK_DAYS: Final = 14
 
 
 class CredentialsKind(StrEnum):
-    """What accounts get for which the list has no password."""
+    """What an account gets if the list has no password for it: a one-time link, a
+    generated password, or nothing."""
 
     LINK = "link"
     """A link that logs in once."""

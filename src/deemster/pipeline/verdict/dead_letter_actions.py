@@ -16,7 +16,10 @@ ACTS: Final = {"requeued": "requeue", "discarded": "discard"}
 REASONS: Final = {
     Task.EXECUTE: "an execution, which is not repeated: its user can run the program again.",
     Task.EVALUATE: "the evaluation of a submission that has ended: rejudge the submission.",
-    Task.FINALIZE: "the last stage of a submission that has ended: only sums are missing.",
+    Task.FINALIZE: (
+        "the last stage of a submission that has its verdict: only the statistics of its "
+        "problem do not count it."
+    ),
 }
 """Why dead letters of these tasks can't be requeued."""
 

@@ -31,8 +31,8 @@ class Bounds:
             return
         if unpacked > self.ratio * packed:
             raise Refused(
-                f"The archive unpacks to more than {self.ratio} times its size, like a bomb: "
-                "if it is sound, unpack it yourself and import the directory."
+                f"The archive unpacks to more than {self.ratio} times its size, like a zip "
+                "bomb: if you trust it, unpack it and import the directory."
             )
 
     def check_files(self, count: int) -> None:

@@ -91,8 +91,8 @@ async def prepare_restore(url: str, *, force: bool) -> str:
         is_empty = not await SQL.count_tables(connection)
         if not is_empty and not force:
             raise Refused(
-                "The database is not empty: with --force all that is in it is lost. Or name "
-                "another data directory with DEEMSTER_DATA_DIR."
+                "The database is not empty: use --force to delete its content, or restore into "
+                "an empty one, which DEEMSTER_DATA_DIR or DEEMSTER_DATABASE_URL names."
             )
         if others := [row["name"] async for row in SQL.connected_processes(connection)]:
             raise Refused(

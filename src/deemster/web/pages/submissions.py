@@ -119,7 +119,7 @@ def shown_cases(
 async def explain_verdict(page: Page) -> Response:
     verdict = BY_SLUG.get(page.request.path_params["slug"])
     if verdict is None:
-        raise NotFound("There is no such verdict: a submission links to its own.")
+        raise NotFound("There is no page for this verdict: follow the link on a submission.")
     return page.render("verdict.html", verdict=verdict)
 
 
