@@ -1,4 +1,6 @@
-"""The steps of a call: generators decide on them, and the two clients carry them out."""
+"""The I/O steps (send, wait, stream) that generators yield, so that both clients share all
+logic (sans I/O).
+"""
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What a worker knows of a submission or an execution before it runs it."""
+"""The data of a submission, an execution or a requested analysis that a worker reads first."""
 
 from dataclasses import dataclass, field, replace
 from typing import Self

@@ -1,1 +1,4 @@
-"""The stages of a submission, one package each; only `work` joins them."""
+"""Everything between a request and its webhook: one package for each step.
+
+Only `work` imports the other packages, and `outbox` the producer of `queue`.
+"""

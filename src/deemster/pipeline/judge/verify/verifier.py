@@ -1,4 +1,4 @@
-"""Judges the example submissions of a package and compares the verdicts with the labels."""
+"""Judges a package's example submissions and compares the verdicts with the expected ones."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
