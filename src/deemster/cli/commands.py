@@ -32,7 +32,7 @@ COMMANDS: Final = {
     ),
     "keeper": CommandEntry(
         "roles:keeper",
-        "Run the keeper (maintenance role): it rescues submissions and sends webhooks.",
+        "Run the keeper (maintenance role): it rescues stuck submissions and sends webhooks.",
     ),
     "dispatcher": CommandEntry(
         "roles:dispatcher",

@@ -37,7 +37,8 @@ def add(
 ) -> None:
     """Add a judge host, and print its key, which can't be shown again.
 
-    Give the key to the machine in DEEMSTER_JUDGEHOST_KEY, and to nobody else.
+    Write the key to a file on that machine, and name the file in DEEMSTER_JUDGEHOST_KEY_FILE
+    there. Give the key to nobody else.
     """
     host, key = uvloop.run(add_host(check_name(name)))
     print_key(host, name, key, as_json=as_json)

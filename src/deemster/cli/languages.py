@@ -47,7 +47,7 @@ def languages(
 ) -> None:
     """List the languages, with the exact version of each that is installed.
 
-    The exit code is 1 if a test failed.
+    With `--test`, the exit code is 1 if a test program failed.
     """
     catalogue = load_catalogue()
     chosen = [catalogue.named(name) for name in names] if names else list(catalogue)

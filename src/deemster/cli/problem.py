@@ -200,8 +200,10 @@ Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Ids that `probl
 def publish(ids: Ids) -> None:
     """Publish problems that were imported as drafts: all users see them and can solve them.
 
-    deemster problem import hello.zip --draft
-    deemster problem publish prob_hello
+    For example:
+
+        deemster problem import hello.zip --draft
+        deemster problem publish prob_hello
     """
     done, failed = uvloop.run(change_all(ids, Importer.publish))
     for problem, is_new in done.items():
@@ -222,7 +224,7 @@ def export(
         ),
     ] = None,
 ) -> None:
-    """Write the package of a problem into a tar, as it is in force now, with all test data."""
+    """Write the current package of a problem, with all test data, into a tar file."""
     problem = parse_problem_id(problem_id)
     target = output or Path(f"{problem}.tar")
     if target.exists():

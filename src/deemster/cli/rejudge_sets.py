@@ -32,7 +32,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def list_(as_json: AsJson = False) -> None:
-    """List the sets, newest first."""
+    """List the sets of submissions that are rejudged on trial, newest first."""
     found = uvloop.run(read_page())
     if as_json:
         print_json({"rejudgings": [asdict(each) for each in found]})
@@ -80,12 +80,12 @@ def with_score(verdict: str, score: float | None) -> str:
 
 
 def apply(rejudging_id: Set, as_json: AsJson = False) -> None:
-    """Replace the old verdicts by the new ones, all at once."""
+    """Apply a set: its new verdicts replace the old ones, all at once."""
     print_overview(uvloop.run(settle(RejudgingId(rejudging_id), wins=True)), as_json=as_json)
 
 
 def drop(rejudging_id: Set, as_json: AsJson = False) -> None:
-    """Keep the old verdicts; submissions that are not judged yet are cancelled."""
+    """Drop a set: the old verdicts stay, and what is not judged yet is cancelled."""
     print_overview(uvloop.run(settle(RejudgingId(rejudging_id), wins=False)), as_json=as_json)
 
 

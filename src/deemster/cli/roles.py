@@ -24,7 +24,8 @@ log = structlog.get_logger()
 def api() -> None:
     """Run the HTTP API.
 
-    `deemster settings` shows its address and port. You can run as many as you like.
+    `deemster settings` shows its address and port. You can run as many API processes as you
+    like.
     """
     with without_garbage_collection():
         from deemster.wiring.api import run_api
@@ -56,7 +57,7 @@ def worker(slots: Slots = None) -> None:
 
 
 def keeper() -> None:
-    """Run the keeper (maintenance role): it rescues submissions and sends webhooks.
+    """Run the keeper (maintenance role): it rescues stuck submissions and sends webhooks.
 
     It also deletes old data, and looks for similar submissions of different users. One keeper
     is enough; more do no harm.
