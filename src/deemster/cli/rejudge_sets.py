@@ -111,7 +111,7 @@ def print_summary(overview: Overview) -> None:
 
 
 def state_of(each: Rejudging) -> str:
-    return each.outcome or ("open" if each.staged_at else "staging")
+    return each.outcome or ("open" if each.staged_at else "being created")
 
 
 def as_object(overview: Overview) -> dict[str, object]:
