@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iter
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 import pytest_asyncio
@@ -25,6 +26,7 @@ from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
 from deemster.wiring.judging import make_spool, open_judging
 from deemster.wiring.problems import find_needed, open_revisions
+from tests.services.kept_open import KeptOpen
 
 NEVER_SKIPPED = frozenset({"c", "cpp", "python3", "java", "javascript"})
 COMMON = NEVER_SKIPPED | {"text"}
@@ -39,8 +41,20 @@ class Verified:
 
 
 Judging = tuple[BuildTools, Lanes]
-OpenVerifier = Callable[[Revision], AbstractAsyncContextManager[Verifier]]
-Verify = Callable[[Path, Collection[str]], Awaitable[Verified]]
+JudgingOf = Callable[[int], Awaitable[Judging]]
+"""Judging with so many lanes."""
+
+
+class OpenVerifier(Protocol):
+    def __call__(
+        self, revision: Revision, jobs: int = JOBS
+    ) -> AbstractAsyncContextManager[Verifier]: ...
+
+
+class Verify(Protocol):
+    async def __call__(
+        self, package: Path, paths: Collection[str], jobs: int = JOBS
+    ) -> Verified: ...
 
 
 @pytest.fixture(scope="session")
@@ -53,26 +67,32 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def common_judging(settings: Settings) -> AsyncIterator[Judging]:
+async def common_judging(settings: Settings) -> AsyncIterator[JudgingOf]:
     """Shared by all tests of a process: opening it costs more than many packages."""
     common = [each for each in load_catalogue() if each.id in COMMON]
-    async with opened_judging(settings, common) as judging:
-        yield judging
+    opened = KeptOpen()
+
+    async def of(jobs: int) -> Judging:
+        return await opened.get(jobs, lambda: opened_judging(settings, common, jobs))
+
+    yield of
+    await opened.close()
 
 
 @pytest.fixture
-def open_verifier(settings: Settings, common_judging: Judging) -> OpenVerifier:
+def open_verifier(settings: Settings, common_judging: JudgingOf) -> OpenVerifier:
     """Opens a verifier that knows all languages of the package."""
 
     @asynccontextmanager
-    async def opened(revision: Revision) -> AsyncIterator[Verifier]:
+    async def opened(revision: Revision, jobs: int = JOBS) -> AsyncIterator[Verifier]:
         needed = await asyncio.to_thread(find_needed, load_catalogue(), [revision])
         async with AsyncExitStack() as stack:
-            build_tools, lanes = common_judging
             if any(each.id not in COMMON for each in needed):
-                judging = opened_judging(settings, needed)
+                judging = opened_judging(settings, needed, jobs)
                 build_tools, lanes = await stack.enter_async_context(judging)
-            yield Verifier(build_tools, lanes, make_spool(settings), JOBS, Progress())
+            else:
+                build_tools, lanes = await common_judging(jobs)
+            yield Verifier(build_tools, lanes, make_spool(settings), jobs, Progress())
 
     return opened
 
@@ -81,10 +101,10 @@ def open_verifier(settings: Settings, common_judging: Judging) -> OpenVerifier:
 def verify(settings: Settings, open_verifier: OpenVerifier) -> Verify:
     """Judges the named submissions of a package, also those without a label."""
 
-    async def verified(package: Path, paths: Collection[str]) -> Verified:
+    async def verified(package: Path, paths: Collection[str], jobs: int = JOBS) -> Verified:
         async with open_revisions(settings).imported(package) as revision:
             chosen = with_submissions(revision, paths)
-            async with open_verifier(chosen) as verifier:
+            async with open_verifier(chosen, jobs) as verifier:
                 report = await verifier.verify(package, chosen)
                 missing = await find_missing(chosen, verifier.build_tools.toolchains)
         return Verified(report, missing)
@@ -106,9 +126,9 @@ def with_submissions(revision: Revision, paths: Collection[str]) -> Revision:
 
 
 def opened_judging(
-    settings: Settings, languages: Iterable[Language]
+    settings: Settings, languages: Iterable[Language], jobs: int
 ) -> AbstractAsyncContextManager[Judging]:
-    return open_judging(settings, load_catalogue(), languages, lanes=JOBS)
+    return open_judging(settings, load_catalogue(), languages, lanes=jobs)
 
 
 async def find_missing(revision: Revision, toolchains: Toolchains) -> dict[str, str]:

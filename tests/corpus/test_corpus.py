@@ -1,13 +1,15 @@
 """Every example submission of the corpus gets the verdict in corpus/verdicts.toml."""
 
+import asyncio
 from collections.abc import Collection
 
 import pytest
 
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.verify.verifier import PackageReport, SubmissionReport
-from tests.corpus.conftest import Verify
+from tests.corpus.conftest import JOBS, Verify
 from tests.corpus.expected_verdicts import CORPUS, Expected, paths_of_submissions, read_expected
+from tests.waiting import PATIENCE_S
 
 EXPECTED = read_expected()
 
@@ -37,6 +39,8 @@ QUICK = (
     "subtasks",
 )
 """A few packages of each kind in common languages; `./dev corpus` judges all."""
+GROUPED = ("customgrader", "hydrosubtasks", "scorefaults", "static", "subtasks")
+"""Packages with programs that run between cases, or with groups that may be left out."""
 THOROUGH = tuple(package for package in EXPECTED if package not in QUICK)
 ABOUT_LANGUAGES = {"driver", "folders"}
 SLOW_COMPILERS = (".cpp", ".java")
@@ -64,6 +68,24 @@ async def test_submissions_get_the_expected_verdicts(
     await judge_submissions(package, chosen, verify, subtests)
 
 
+@pytest.mark.parametrize("package", GROUPED)
+async def test_j3_a_worker_with_one_slot_gives_the_same_verdicts(
+    package: str, verify: Verify, subtests: pytest.Subtests
+) -> None:
+    """There the next cases of a submission are made ready in the only lane."""
+    chosen = EXPECTED[package].keys() - left_out(package)
+    async with asyncio.timeout(PATIENCE_S):
+        await judge_submissions(package, chosen, verify, subtests, jobs=1)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("package", [each for each in EXPECTED if each not in GROUPED])
+async def test_all_other_packages_get_the_same_verdicts_in_one_slot(
+    package: str, verify: Verify, subtests: pytest.Subtests
+) -> None:
+    await judge_submissions(package, EXPECTED[package], verify, subtests, jobs=1)
+
+
 @pytest.mark.corpus
 @pytest.mark.parametrize("package", SLOW)
 async def test_submissions_in_slower_languages_get_the_expected_verdicts(
@@ -82,10 +104,14 @@ async def test_all_other_submissions_get_the_expected_verdicts(
 
 
 async def judge_submissions(
-    package: str, paths: Collection[str], verify: Verify, subtests: pytest.Subtests
+    package: str,
+    paths: Collection[str],
+    verify: Verify,
+    subtests: pytest.Subtests,
+    jobs: int = JOBS,
 ) -> None:
     expected = {path: entry for path, entry in EXPECTED[package].items() if path in paths}
-    verified = await verify(CORPUS / package, expected)
+    verified = await verify(CORPUS / package, expected, jobs)
     found = {each.example.path: each for each in verified.report.submissions}
     for path, entry in expected.items():
         with subtests.test(msg=path):

@@ -74,8 +74,9 @@ class SubmissionJudge:
             nullcontext() if sequence is None else aclosing(sequence),
             CaseScheduler.open(cases, judge_one, self.width) as scheduler,
         ):
-            run_static = partial(self._run_static_validator, source, language)
-            grader = GroupGrader(scheduler, self._run_grader, run_static, tell)
+            run_static = partial(self._run_static_validator, source, language, sequence)
+            run_grader = partial(self._run_grader, sequence)
+            grader = GroupGrader(scheduler, run_grader, run_static, tell)
             result = await grader.grade(self.problem.tests)
         return conclude(self.problem, result, grader, judged, record)
 
@@ -90,27 +91,34 @@ class SubmissionJudge:
                 outcome = await judge.judge(boxes, case)
         if not outcome.is_near_limit:
             return outcome, 1
-        if sequence is not None:
-            await sequence.aclose()
+        await give_lane_back(sequence)
         async with self.lanes.exclusive() as boxes:
             again = await judge.judge(boxes, case)
         return (outcome if again.verdict is Verdict.TIME_LIMIT else again), 2
 
-    async def _run_grader(self, grading: CustomGrader, results: Sequence[Result]) -> Result:
+    async def _run_grader(
+        self, sequence: CaseSequence | None, grading: CustomGrader, results: Sequence[Result]
+    ) -> Result:
         program = self.problem.grader
         if program is None:
             return Result(Verdict.JUDGE_ERROR)
+        await give_lane_back(sequence)
         async with self.lanes.acquire() as boxes:
             return await run_grader(
                 boxes, self.programs[program], self.problem.limits, grading, results
             )
 
     async def _run_static_validator(
-        self, source: Source, language: Language, static: StaticCheck
+        self,
+        source: Source,
+        language: Language,
+        sequence: CaseSequence | None,
+        static: StaticCheck,
     ) -> CheckResult:
         program = self.problem.static_validator
         if program is None:
             return judge_error("The problem has no static validator.")
+        await give_lane_back(sequence)
         async with workspace(self.work_dir) as directory, self.lanes.acquire() as boxes:
             return await run_static_validator(
                 boxes,
@@ -121,6 +129,12 @@ class SubmissionJudge:
                 language,
                 directory,
             )
+
+
+async def give_lane_back(sequence: CaseSequence | None) -> None:
+    """Before a wait for a lane, which must not be for the one that the next cases hold."""
+    if sequence is not None:
+        await sequence.aclose()
 
 
 def conclude(
