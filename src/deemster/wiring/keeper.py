@@ -8,10 +8,10 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.retry_policy import MostTries
-from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
 from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
+from deemster.pipeline.deliver.webhook_delivery import RetryPolicy, WebhookDelivery
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.similarity.after_judging import AfterJudging
@@ -110,7 +110,7 @@ async def deliver(settings: Settings, pool: Pool, artifacts: Artifacts) -> None:
     keys = SigningKeys(await open_secret(settings, pool))
     signing_secret = keys.secret if settings.heng_sign_callbacks else None
     heng_callbacks = HengCallbacks(pool, artifacts, signing_secret)
-    await WebhookDispatcher(pool, sender, keys, policy, heng_callbacks).run()
+    await WebhookDelivery(pool, sender, keys, policy, heng_callbacks).run()
 
 
 async def compare_submissions(settings: Settings, artifacts: Artifacts) -> None:

@@ -14,7 +14,7 @@ from deemster.domain.execution import ExecutionResult, Stream
 from deemster.domain.ids import ExecutionId
 from deemster.domain.run_status import RunStatus
 from deemster.domain.webhook import WebhookFormat
-from deemster.pipeline.deliver import dispatcher
+from deemster.pipeline.deliver import webhook_delivery
 from deemster.pipeline.deliver.judge0_submission import COMPILE_FAILED, COMPILE_OUTPUT
 from deemster.pipeline.deliver.sender import DeliveryFault
 from deemster.pipeline.verdict.cancel import cancel
@@ -23,7 +23,7 @@ from deemster.store.pool import Pool, connection
 from deemster.store.webhooks import Delivery, DeliveryFilter, DeliveryState
 from tests.api.compat.conftest import GOOD, SettlingWorker
 from tests.api.conftest import MakeDependencies, make_user, running
-from tests.pipeline.deliver.conftest import dispatching, until_ended
+from tests.pipeline.deliver.conftest import delivering, until_ended
 from tests.pipeline.deliver.receiver import OK, Request, receiving, silence, status
 
 CREATE = "/judge0/submissions"
@@ -72,7 +72,7 @@ async def test_a_callback_puts_what_a_get_answers(
     client: httpx.AsyncClient, pool: Pool, worker: SettlingWorker, case: str
 ) -> None:
     result, output, expected = ENDS[case]
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         created, _ = await worker.answer(post(client, receiver.url), result, output)
         await until_ended(pool)
     token = created.json()["token"]
@@ -90,7 +90,7 @@ async def test_the_python_client_reads_a_callback(
     client: httpx.AsyncClient, pool: Pool, worker: SettlingWorker
 ) -> None:
     """As its example of a receiver does."""
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         await worker.answer(post(client, receiver.url), GOOD, [(Stream.STDOUT, b"1\n")])
         await until_ended(pool)
     found = judge0.Submission.model_validate_json(receiver.got[0].body)
@@ -100,7 +100,7 @@ async def test_the_python_client_reads_a_callback(
 async def test_a_cancelled_submission_calls_back_too(
     client: httpx.AsyncClient, pool: Pool
 ) -> None:
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         await post(client, receiver.url)
         async with connection(pool) as acquired:
             execution = ExecutionId(await acquired.fetchval("SELECT id FROM work"))
@@ -116,9 +116,9 @@ async def test_h2_a_callback_is_tried_three_times_and_the_attempts_are_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also after a redirect (H3), and after a receiver that does not answer in time."""
-    monkeypatch.setattr(dispatcher, "CALLBACK_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(webhook_delivery, "CALLBACK_TIMEOUT_S", 0.2)
     answers = (silence, status(307, "Location: http://127.0.0.1/"), status(500), OK)
-    async with receiving(*answers) as receiver, dispatching(pool, timeout_s=60):
+    async with receiving(*answers) as receiver, delivering(pool, timeout_s=60):
         await worker.answer(post(client, receiver.url))
         await until_ended(pool)
         token = {"Authorization": f"Bearer {client.headers['X-Auth-Token']}"}
@@ -140,7 +140,7 @@ async def test_h3_a_callback_to_a_private_address_is_not_sent(
     client: httpx.AsyncClient, pool: Pool, worker: SettlingWorker
 ) -> None:
     """The address of a name is known only when the callback is sent."""
-    async with receiving() as receiver, dispatching(pool, allow_private=False):
+    async with receiving() as receiver, delivering(pool, allow_private=False):
         await worker.answer(post(client, receiver.url))
         await until_ended(pool)
     delivery = await only_delivery(pool)
@@ -162,7 +162,7 @@ async def test_executions_of_the_own_api_keep_the_standard_format(
     client: httpx.AsyncClient, pool: Pool, worker: SettlingWorker
 ) -> None:
     token = {"Authorization": f"Bearer {client.headers['X-Auth-Token']}"}
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         body = {"language": "python3", "source_code": "1", "webhook_url": receiver.url}
         await worker.answer(client.post("/v1/executions", json=body, headers=token))
         await until_ended(pool)

@@ -29,7 +29,7 @@ from deemster.store.pool import Pool, connection
 from tests.api.conftest import Api, MakeDependencies, User, make_user, running
 from tests.api.judgements import HIDDEN, JUDGEMENTS
 from tests.builders import make_submission, queue_submission, start_submission
-from tests.pipeline.deliver.conftest import dispatching
+from tests.pipeline.deliver.conftest import delivering
 from tests.pipeline.deliver.receiver import OK, Receiver, Request, receiving, silence, status
 from tests.waiting import until
 
@@ -81,7 +81,7 @@ async def test_a_webhook_has_the_fields_that_its_owner_sees(
     pool: Pool, artifacts: Artifacts, ada: Api, receiver: Receiver, verdict: Verdict | None
 ) -> None:
     """H2, A11: without output of programs."""
-    async with dispatching(pool):
+    async with delivering(pool):
         submission = await end(pool, artifacts, ada, receiver.url, verdict)
         await until_over(ada)
     (request,) = receiver.got
@@ -95,7 +95,7 @@ async def test_a_webhook_has_the_fields_that_its_owner_sees(
 
 async def test_each_attempt_is_listed(pool: Pool, artifacts: Artifacts, ada: Api) -> None:
     """H2: two attempts fail, the third succeeds."""
-    async with receiving(status(503), status(302), OK) as receiver, dispatching(pool):
+    async with receiving(status(503), status(302), OK) as receiver, delivering(pool):
         submission = await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada, f"/v1/submissions/{submission}/webhooks")
     assert delivery["state"] == "delivered"
@@ -116,7 +116,7 @@ async def test_a_delivery_without_a_response_is_shown_as_failed(
     pool: Pool, artifacts: Artifacts, ada: Api
 ) -> None:
     """H2: after three attempts."""
-    async with receiving(silence) as receiver, dispatching(pool, timeout_s=0.2):
+    async with receiving(silence) as receiver, delivering(pool, timeout_s=0.2):
         await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada)
     assert delivery["state"] == "failed"
@@ -127,7 +127,7 @@ async def test_private_addresses_are_refused_and_not_shown(
     pool: Pool, artifacts: Artifacts, ada: Api, receiver: Receiver
 ) -> None:
     """H3: the error is one of a fixed list."""
-    async with dispatching(pool, allow_private=False, attempts=1):
+    async with delivering(pool, allow_private=False, attempts=1):
         await end(pool, artifacts, ada, f"http://localhost:{receiver.port}/")
         (delivery,) = await until_over(ada)
     assert delivery["attempts"][0]["error"] == "address_not_allowed"
@@ -192,13 +192,13 @@ async def test_an_ended_delivery_can_be_resent_one_at_a_time(
         (first,) = (await result(ada, "/v1/webhooks"))["items"]
         path = f"/v1/webhooks/{first['id']}/resend"
         assert (await ada.post(path)).status_code == 409, "it waits still"
-        async with dispatching(pool, attempts=1):
+        async with delivering(pool, attempts=1):
             await until_over(ada)
         answers = await asyncio.gather(*[ada.post(path) for _ in range(4)])
         assert sorted(each.status_code for each in answers) == [202, 409, 409, 409]
         (again,) = (each.json() for each in answers if each.status_code == 202)
         assert (again["resend_of"], again["state"]) == (first["id"], "waiting")
-        async with dispatching(pool, attempts=1):
+        async with delivering(pool, attempts=1):
             await until_over(ada)
         both = (await result(ada, f"/v1/submissions/{submission}/webhooks"))["items"]
         assert {each["id"]: each["state"] for each in both} == {
@@ -214,7 +214,7 @@ async def test_the_audit_log_records_a_resend_by_an_admin(
     pool: Pool, artifacts: Artifacts, ada: Api, admin: Api, receiver: Receiver
 ) -> None:
     """O6."""
-    async with dispatching(pool):
+    async with delivering(pool):
         await end(pool, artifacts, ada, receiver.url)
         (delivery,) = await until_over(ada)
     assert (await admin.post(f"/v1/webhooks/{delivery['id']}/resend")).status_code == 202
@@ -321,7 +321,7 @@ async def test_the_example_in_the_docs_verifies_a_signature(
     """H2: with openssl and curl, before and after a rotation; a forged webhook fails."""
     for _ in range(2):
         receiver.got.clear()
-        async with dispatching(pool):
+        async with delivering(pool):
             await end(pool, artifacts, ada, receiver.url)
             await until_over(ada)
         (request,) = receiver.got

@@ -1,4 +1,4 @@
-"""Finished submissions with webhooks, and running dispatchers."""
+"""Finished submissions with webhooks, and a running delivery of webhooks."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
@@ -11,11 +11,11 @@ import structlog
 from structlog.typing import EventDict
 
 from deemster.domain.ids import AccountId, SubmissionId
-from deemster.pipeline.deliver import dispatcher
-from deemster.pipeline.deliver.dispatcher import RetryPolicy, WebhookDispatcher
+from deemster.pipeline.deliver import webhook_delivery
 from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
+from deemster.pipeline.deliver.webhook_delivery import RetryPolicy, WebhookDelivery
 from deemster.pipeline.verdict.attempt import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
@@ -32,7 +32,7 @@ from tests.waiting import until
 
 KEYS = SigningKeys(b"a secret for tests")
 POLL_S = 0.05
-"""A dispatcher of the service looks for due webhooks once a second."""
+"""The delivery of the service looks for due webhooks once a second."""
 
 
 @pytest.fixture
@@ -66,10 +66,10 @@ def end(pool: Pool, artifacts: Artifacts) -> End:
 
 
 @asynccontextmanager
-async def dispatching(
+async def delivering(
     pool: Pool,
     *,
-    couriers: int = 1,
+    keepers: int = 1,
     attempts: int = 3,
     backoff_s: float = 0.01,
     timeout_s: float = 20,
@@ -81,11 +81,11 @@ async def dispatching(
     # The reports of these tests are small, so they are in the database.
     heng = HengCallbacks(pool, make_artifacts(Path("unused")), signing_secret)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatcher, "POLL_S", POLL_S)
+        patch.setattr(webhook_delivery, "POLL_S", POLL_S)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(WebhookDispatcher(pool, sender, KEYS, rules, heng).run())
-                for _ in range(couriers)
+                group.create_task(WebhookDelivery(pool, sender, KEYS, rules, heng).run())
+                for _ in range(keepers)
             ]
             yield
             for task in tasks:

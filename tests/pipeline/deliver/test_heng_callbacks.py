@@ -24,7 +24,7 @@ from tests.builders import (
     queue_submission,
     start_submission,
 )
-from tests.pipeline.deliver.conftest import deliveries, dispatching, until_ended
+from tests.pipeline.deliver.conftest import deliveries, delivering, until_ended
 from tests.pipeline.deliver.receiver import OK, Receiver, receiving, status
 
 ALL = ["confirmed", "pending", "judging", "finish"]
@@ -54,7 +54,7 @@ async def test_all_callbacks_come_in_order(pool: Pool, artifacts: Artifacts) -> 
         tasks = [await make_task(pool, oj) for _ in range(3)]
         for task in tasks:
             await judge(pool, artifacts, task)
-        async with dispatching(pool, couriers=3):
+        async with delivering(pool, keepers=3):
             await until_ended(pool)
     assert sorted(told(oj)) == sorted(ALL * 3)
     for task in tasks:
@@ -70,7 +70,7 @@ async def test_a_failing_update_does_not_stop_the_result(
     async with receiving(status(500), status(500), status(500), OK) as oj:
         task = await make_task(pool, oj)
         await judge(pool, artifacts, task)
-        async with dispatching(pool, backoff_s=3600):
+        async with delivering(pool, backoff_s=3600):
             await until_ended(pool)
     assert told(oj) == ALL
 
@@ -81,7 +81,7 @@ async def test_a_result_is_tried_again_until_it_is_accepted(
     """Its client can't ask for it, so it is tried more often than other webhooks."""
     async with receiving(OK, OK, OK, *[status(500)] * 9, OK) as oj:
         await judge(pool, artifacts, await make_task(pool, oj))
-        async with dispatching(pool, backoff_s=0.001):
+        async with delivering(pool, backoff_s=0.001):
             await until_ended(pool)
     assert told(oj) == [*ALL, *["finish"] * 9]
     assert oj.got[-1].body == oj.got[-2].body
@@ -95,7 +95,7 @@ async def test_a_retried_task_tells_each_state_once(pool: Pool, artifacts: Artif
         async with connection(pool) as acquired:
             await advance(acquired, Event.RETRY, task, 1)
         await settle(pool, artifacts, await start_submission(pool, task), judged())
-        async with dispatching(pool):
+        async with delivering(pool):
             await until_ended(pool)
     assert told(oj) == ALL
 
@@ -104,7 +104,7 @@ async def test_a_cancelled_task_has_a_result(pool: Pool) -> None:
     async with receiving() as oj:
         task = await make_task(pool, oj)
         await cancel(pool, task)
-        async with dispatching(pool):
+        async with delivering(pool):
             await until_ended(pool)
     assert told(oj) == ["confirmed", "finish"]
     kinds = [each["kind"] for each in json.loads(oj.got[-1].body)["result"]["cases"]]
@@ -117,7 +117,7 @@ async def test_callbacks_are_signed_if_the_operator_wants_it(
 ) -> None:
     async with receiving() as oj:
         await judge(pool, artifacts, await make_task(pool, oj))
-        async with dispatching(pool, signing_secret=SECRET if signs else None):
+        async with delivering(pool, signing_secret=SECRET if signs else None):
             await until_ended(pool)
     for got in oj.got:
         path, _, query = got.path.partition("?")
@@ -133,7 +133,7 @@ async def test_only_a_result_can_be_sent_again(pool: Pool, artifacts: Artifacts)
     async with receiving() as oj:
         task = await make_task(pool, oj)
         await judge(pool, artifacts, task)
-        async with dispatching(pool):
+        async with delivering(pool):
             await until_ended(pool)
     async with connection(pool) as acquired:
         again = {

@@ -59,7 +59,7 @@ class RetryPolicy:
         return self.backoff_s * 2.0 ** (number - 1) * (1 + RANDOM.uniform(0, JITTER))
 
 
-class WebhookDispatcher:
+class WebhookDelivery:
     def __init__(
         self,
         pool: Pool,

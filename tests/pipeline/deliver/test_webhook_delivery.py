@@ -12,14 +12,14 @@ from structlog.typing import EventDict
 from deemster import __version__
 from deemster.domain.errors import LostRace
 from deemster.metrics import WEBHOOKS
-from deemster.pipeline.deliver import dispatcher
-from deemster.pipeline.deliver.dispatcher import (
+from deemster.pipeline.deliver import webhook_delivery
+from deemster.pipeline.deliver.sender import DeliveryFault
+from deemster.pipeline.deliver.webhook_delivery import (
     MAX_CONCURRENT,
     PER_ACCOUNT,
     PER_HOST,
     RetryPolicy,
 )
-from deemster.pipeline.deliver.sender import DeliveryFault
 from deemster.pipeline.verdict.attempt import settle
 from deemster.store import webhooks
 from deemster.store.artifacts import Artifacts
@@ -36,7 +36,7 @@ from tests.pipeline.deliver.conftest import (
     KEYS,
     End,
     deliveries,
-    dispatching,
+    delivering,
     ended,
     only,
     until_ended,
@@ -54,7 +54,7 @@ def verified(request: Request, secret: str) -> object:
 
 async def test_a_finished_submission_sends_a_signed_webhook(pool: Pool, end: End) -> None:
     """H2."""
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         submission = await end(receiver.url)
         delivery = await ended(pool, submission)
     assert delivery.state is DeliveryState.DELIVERED
@@ -77,7 +77,7 @@ async def test_a_finished_submission_sends_a_signed_webhook(pool: Pool, end: End
 async def test_a_webhook_that_failed_twice_is_sent_a_third_time(pool: Pool, end: End) -> None:
     """H2: with the same id and the same bytes."""
     answers = (status(500), status(404), OK)
-    async with receiving(*answers) as receiver, dispatching(pool):
+    async with receiving(*answers) as receiver, delivering(pool):
         delivery = await ended(pool, await end(receiver.url))
     assert delivery.state is DeliveryState.DELIVERED
     assert [(each.status, each.error) for each in delivery.attempts] == [
@@ -92,7 +92,7 @@ async def test_a_webhook_that_failed_twice_is_sent_a_third_time(pool: Pool, end:
 async def test_a_receiver_that_never_answers_is_given_up(pool: Pool, end: End) -> None:
     """H2: three attempts in all."""
     before = WEBHOOKS.labels("failed")._value.get()
-    async with receiving(silence) as receiver, dispatching(pool, timeout_s=0.2):
+    async with receiving(silence) as receiver, delivering(pool, timeout_s=0.2):
         delivery = await ended(pool, await end(receiver.url))
     assert delivery.state is DeliveryState.FAILED
     assert [each.error for each in delivery.attempts] == [DeliveryFault.TIMEOUT] * 3
@@ -109,7 +109,7 @@ async def test_the_backoff_doubles() -> None:
 
 
 async def test_a_failed_delivery_waits_before_the_next_attempt(pool: Pool, end: End) -> None:
-    async with receiving(status(500)) as receiver, dispatching(pool, backoff_s=3600):
+    async with receiving(status(500)) as receiver, delivering(pool, backoff_s=3600):
         submission = await end(receiver.url)
 
         async def was_tried() -> bool:
@@ -128,7 +128,7 @@ async def test_redirects_are_refused(pool: Pool, end: End) -> None:
     """H3."""
     async with receiving() as private:
         answer = status(307, f"Location: {private.url}")
-        async with receiving(answer) as receiver, dispatching(pool, attempts=1):
+        async with receiving(answer) as receiver, delivering(pool, attempts=1):
             delivery = await ended(pool, await end(receiver.url))
     assert delivery.state is DeliveryState.FAILED
     assert (delivery.attempts[0].status, delivery.attempts[0].error) == (
@@ -140,7 +140,7 @@ async def test_redirects_are_refused(pool: Pool, end: End) -> None:
 
 async def test_settling_repeatedly_sends_one_webhook(pool: Pool, artifacts: Artifacts) -> None:
     """I3."""
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         submission = await make_submission(pool, webhook_url=receiver.url)
         await queue_submission(pool, submission)
         running = await start_submission(pool, submission)
@@ -156,7 +156,7 @@ async def test_several_keepers_send_each_webhook_once(pool: Pool, end: End) -> N
     """H2."""
     async with receiving() as one, receiving() as other:
         wanted = [await end((one, other)[number % 2].url) for number in range(40)]
-        async with dispatching(pool, couriers=3):
+        async with delivering(pool, keepers=3):
             await until_ended(pool)
     found = await deliveries(pool)
     assert sorted(one.ids + other.ids) == sorted(each.id for each in found)
@@ -168,7 +168,7 @@ async def test_a_dead_receiver_does_not_delay_others(pool: Pool, end: End) -> No
     async with receiving(silence) as dead, receiving() as well:
         for _ in range(MAX_CONCURRENT + 10):
             await end(dead.url)
-        async with dispatching(pool, timeout_s=60):
+        async with delivering(pool, timeout_s=60):
             await until(lambda: len(dead.got) == PER_HOST)
             last = await end(well.url)
             assert (await ended(pool, last)).state is DeliveryState.DELIVERED
@@ -209,7 +209,7 @@ async def test_an_account_with_many_receivers_never_takes_all_capacity(
     ("table", "said"),
     [("webhook_key", "webhook.unavailable"), ("webhook_attempt", "webhook.not_recorded")],
 )
-async def test_a_database_fault_does_not_end_the_dispatcher(
+async def test_a_database_fault_does_not_end_the_delivery(
     pool: Pool,
     end: End,
     monkeypatch: pytest.MonkeyPatch,
@@ -218,8 +218,8 @@ async def test_a_database_fault_does_not_end_the_dispatcher(
     said: str,
 ) -> None:
     """Such as a table that is missing while a backup is restored."""
-    monkeypatch.setattr(dispatcher, "RECOVERY_S", 0.01)
-    async with receiving() as receiver, dispatching(pool), connection(pool) as acquired:
+    monkeypatch.setattr(webhook_delivery, "RECOVERY_S", 0.01)
+    async with receiving() as receiver, delivering(pool), connection(pool) as acquired:
         await acquired.execute(f"ALTER TABLE {table} RENAME TO away")
         await end(receiver.url)
         await until(lambda: said in [each["event"] for each in log_lines])
@@ -257,7 +257,7 @@ async def test_for_a_day_after_rotation_both_secrets_sign(pool: Pool, end: End) 
     old, new = KEYS.formatted(account, 1), KEYS.formatted(account, 2)
     async with connection(pool) as acquired:
         await webhooks.rotate_signing_key(acquired, account)
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         await ended(pool, await end(receiver.url))
         async with connection(pool) as acquired:
             await acquired.execute(
@@ -276,7 +276,7 @@ async def test_the_log_shows_only_the_host_of_the_url(
     pool: Pool, end: End, log_lines: Sequence[EventDict]
 ) -> None:
     """P4, O2."""
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         submission = await end(f"{receiver.url}/hidden-path?token=hidden-query")
         await ended(pool, submission)
         await until(lambda: any(each["event"] == "webhook.attempt" for each in log_lines))
@@ -288,7 +288,7 @@ async def test_the_log_shows_only_the_host_of_the_url(
 
 
 async def test_old_deliveries_are_trimmed(pool: Pool, end: End) -> None:
-    async with receiving() as receiver, dispatching(pool):
+    async with receiving() as receiver, delivering(pool):
         old, young = await end(receiver.url), await end(receiver.url)
         await until_ended(pool)
     async with connection(pool) as acquired:
