@@ -1,6 +1,6 @@
 // The cell of a test case, as the server writes it when the submission has ended.
 
-export interface JudgedCase {
+export interface CaseSoFar {
   number: number;
   verdict: string;
   runtime_ms: number;
@@ -22,7 +22,7 @@ function time(ms: number): string {
 
 export function showCase(
   cell: HTMLElement | undefined,
-  judged: JudgedCase,
+  judged: CaseSoFar,
   look: Look | undefined,
 ): void {
   if (!cell || !look) return;

@@ -1,12 +1,12 @@
 // The page of a submission: follows its events until it has ended, and shows differences.
 import htmx from "htmx.org";
-import { type JudgedCase, showCase } from "../cases.ts";
+import { type CaseSoFar, showCase } from "../cases.ts";
 import { showDifferences } from "../differences.ts";
 
 interface Progress {
   case: number;
   of: number;
-  cases?: JudgedCase[];
+  cases?: CaseSoFar[];
 }
 
 const ENDS = ["finished", "failed", "cancelled"];

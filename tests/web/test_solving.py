@@ -9,7 +9,7 @@ import pytest
 
 from deemster.api.models.submissions import Status, SubmissionOut
 from deemster.domain.ids import RevisionDigest, WorkerId
-from deemster.domain.judgement import ContestantCase, JudgedCase
+from deemster.domain.judgement import CaseSoFar, ContestantCase
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.store import leases, problems, workers
@@ -207,7 +207,7 @@ async def test_j10_cases_have_their_verdicts_while_others_are_judged(
     submission = await make_submission(pool, owner)
     worker = WorkerId("wrk_x")
     running = await start_submission(pool, submission, worker)
-    judged = (JudgedCase(1, Verdict.ACCEPTED, 12, 3400), JudgedCase(3, Verdict.PARTIAL, 5, 1))
+    judged = (CaseSoFar(1, Verdict.ACCEPTED, 12, 3400), CaseSoFar(3, Verdict.PARTIAL, 5, 1))
     async with connection(pool) as acquired:
         shown = {(submission, running.attempt): JudgingProgress(2, 4, judged)}
         await leases.renew(acquired, worker, shown)

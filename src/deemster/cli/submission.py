@@ -12,7 +12,7 @@ from deemster.cli.client import open_client
 from deemster.cli.options import AsJson, make_group
 from deemster.cli.output import as_printable, make_table, print_json
 from deemster.cli.submit import print_submission
-from deemster.client import ForbiddenError, JudgedCase, Judgement, NotFoundError, Submission
+from deemster.client import ForbiddenError, Judgement, JuryCase, NotFoundError, Submission
 from deemster.settings import load_settings, server_of_client
 
 SKIPPED: Final = "skipped"
@@ -112,7 +112,7 @@ def number_of(score: float | None) -> str:
     return f"{score:g}" if score is not None else ""
 
 
-def texts_of(case: JudgedCase) -> Iterator[str]:
+def texts_of(case: JuryCase) -> Iterator[str]:
     """All that is known of a case that was run and not accepted."""
     if case.verdict in {None, "Accepted"}:
         return

@@ -29,8 +29,8 @@ from deemster.client.models.live import LiveEvent, Output, StatusChange
 from deemster.client.models.problems import Language, Problem, ProblemItem
 from deemster.client.models.submissions import (
     CaseProgress,
-    JudgedCase,
     Judgement,
+    JuryCase,
     Submission,
     SubmissionEvent,
 )
@@ -50,8 +50,8 @@ __all__ = [
     "ExecutionSummary",
     "ForbiddenError",
     "InvalidRequestError",
-    "JudgedCase",
     "Judgement",
+    "JuryCase",
     "Language",
     "LiveEvent",
     "NoAnswerError",

@@ -139,7 +139,7 @@ class JuryJudgement:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedCase:
+class CaseSoFar:
     """A case as the contestant sees it while others are still being judged (J10)."""
 
     number: int
@@ -148,7 +148,7 @@ class JudgedCase:
     memory_kb: int
 
 
-OnCase = Callable[[JudgedCase], None]
+OnCase = Callable[[CaseSoFar], None]
 """Called for each case that counts, in the order of judging."""
 
 
@@ -237,8 +237,8 @@ def case_for_contestant(case: JuryCase) -> ContestantCase:
     )
 
 
-def judged_case(case: JuryCase, verdict: Verdict) -> JudgedCase:
-    return JudgedCase(case.number, verdict, case.cpu_ms, case.memory_kb)
+def case_so_far(case: JuryCase, verdict: Verdict) -> CaseSoFar:
+    return CaseSoFar(case.number, verdict, case.cpu_ms, case.memory_kb)
 
 
 def named_groups(groups: Sequence[GroupScore]) -> tuple[GroupScore, ...]:

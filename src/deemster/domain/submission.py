@@ -15,7 +15,7 @@ from deemster.domain.ids import (
     SubmissionId,
 )
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass, effective_class
-from deemster.domain.judgement import JudgedCase
+from deemster.domain.judgement import CaseSoFar
 from deemster.domain.lifecycle import State
 from deemster.domain.limits import CHECKERS_S, COMPILE_S, OVERHEAD_S, wall_ms
 from deemster.domain.verdict import Verdict
@@ -109,7 +109,7 @@ class SubmissionDetails(SubmissionWork):
 class JudgingProgress:
     done: int
     total: int
-    cases: tuple[JudgedCase, ...] = ()
+    cases: tuple[CaseSoFar, ...] = ()
     """The first of those that are done; empty if a judge host judges."""
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from cachetools import TTLCache
 
 from deemster.domain.judge_host import CHECKS_AHEAD
-from deemster.domain.judgement import JudgedCase
+from deemster.domain.judgement import CaseSoFar
 from deemster.pipeline.remote.messages import HostTask, RunningTask, TaskKind
 
 REMEMBERED_S: Final = 24 * 3600.0
@@ -45,7 +45,7 @@ class HostedTask:
         is_execution = self.task.kind is TaskKind.EXECUTE
         return SlotKind.EXECUTIONS if is_execution else SlotKind.JUDGING
 
-    def count(self, _case: JudgedCase) -> None:
+    def count(self, _case: CaseSoFar) -> None:
         """Counts a judged case (J10); heartbeats tell only how many there are."""
         self.done = min(self.done + 1, self.total)
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from deemster.domain.ids import AccountId, WorkerId, WorkId, kind_of, work_id
 from deemster.domain.job import Task, first_task
-from deemster.domain.judgement import JudgedCase
+from deemster.domain.judgement import CaseSoFar
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.store.pool import Connection, statements
@@ -76,14 +76,14 @@ async def renew(
     return {work_id(row["work_id"]) async for row in rows}
 
 
-def cases_to_json(cases: Iterable[JudgedCase]) -> str:
+def cases_to_json(cases: Iterable[CaseSoFar]) -> str:
     return json.dumps(
         [[each.number, each.verdict, each.cpu_ms, each.memory_kb] for each in cases]
     )
 
 
 def progress_from_row(row: Mapping[str, Any]) -> JudgingProgress:
-    cases = (JudgedCase(each[0], Verdict(each[1]), *each[2:]) for each in row["cases"])
+    cases = (CaseSoFar(each[0], Verdict(each[1]), *each[2:]) for each in row["cases"])
     return JudgingProgress(row["cases_done"], row["cases_total"], tuple(cases))
 
 

@@ -16,7 +16,7 @@ from deemster.api.feed.messages import EventMessage
 from deemster.api.feed.stream import StreamWriter
 from deemster.api.feed.subscriptions import Subscriber, Topic
 from deemster.domain.ids import SubmissionId
-from deemster.domain.judgement import JudgedCase
+from deemster.domain.judgement import CaseSoFar
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
 from deemster.metrics import STREAMS
@@ -52,10 +52,10 @@ async def test_pending_messages_of_a_subscriber_are_limited(pool: Pool) -> None:
     assert await listener.wait(0.001) == []
 
 
-def test_j10_a_subscriber_gets_each_judged_case_once() -> None:
+def test_j10_a_subscriber_gets_each_case_once() -> None:
     """Another attempt begins again; a submission that waits again shows nothing."""
     listener = Subscriber(Topic(work=SubmissionId("sub_x")), None)
-    cases = tuple(JudgedCase(number, Verdict.ACCEPTED, 1, 1) for number in (1, 2, 3))
+    cases = tuple(CaseSoFar(number, Verdict.ACCEPTED, 1, 1) for number in (1, 2, 3))
     listener.is_running = True
     taken = []
     for count in (2, 3, 1):

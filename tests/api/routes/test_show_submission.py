@@ -7,7 +7,7 @@ import pytest
 
 from deemster.domain.ids import SubmissionId, WorkerId
 from deemster.domain.job import StagePolicy, Task
-from deemster.domain.judgement import JudgedCase, JuryJudgement, ProgramExit
+from deemster.domain.judgement import CaseSoFar, JuryJudgement, ProgramExit
 from deemster.domain.run_status import RunStatus
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.verdict import Verdict
@@ -74,7 +74,7 @@ async def test_a_running_submission_shows_its_progress(ada: Api, pool: Pool) -> 
     worker = WorkerId("wrk_x")
     running = await start_submission(pool, submission, worker)
     async with connection(pool) as acquired:
-        cases = (JudgedCase(1, Verdict.ACCEPTED, 12, 3400),)
+        cases = (CaseSoFar(1, Verdict.ACCEPTED, 12, 3400),)
         done = {(submission, running.attempt): JudgingProgress(17, 72, cases)}
         assert await leases.renew(acquired, worker, done) == {submission}
     shown = await ada.show(submission)

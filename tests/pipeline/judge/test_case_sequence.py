@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.judgement import JudgedCase
+from deemster.domain.judgement import CaseSoFar
 from deemster.domain.problem import Group
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge import case_sequence
@@ -23,7 +23,7 @@ CASES = 12
 
 async def test_j3_a_case_that_was_started_ahead_does_not_count(tmp_path: Path) -> None:
     """J3: the second case would never end by itself, and nobody waits for it."""
-    told: list[JudgedCase] = []
+    told: list[CaseSoFar] = []
     text = "n = int(input()[0])\nwhile n == 2: pass\nprint('wrong')"
     async with prepare(tmp_path, sum_problem(tmp_path / "package", 4)) as prepared:
         judgement = await judge(prepared, text, on_case=told.append)
@@ -40,7 +40,7 @@ async def test_j3_cases_are_told_in_their_order(tmp_path: Path) -> None:
     for number in (0, 4, 5, CASES - 1):
         cases[number] = replace(cases[number], files={"extra": cases[number].input})
     mixed = replace(problem, tests=Group("", tuple(cases)))
-    told: list[JudgedCase] = []
+    told: list[CaseSoFar] = []
     async with prepare(tmp_path, mixed) as prepared:
         judgement = await judge(prepared, RIGHT, on_case=told.append)
     assert judgement.verdict is Verdict.ACCEPTED
@@ -51,7 +51,7 @@ async def test_who_waits_for_the_lane_gets_it_between_two_cases(tmp_path: Path) 
     """A long submission delays another one, or a compilation, by a few cases only."""
     told: list[str] = []
 
-    def tell(name: str, _: JudgedCase) -> None:
+    def tell(name: str, _: CaseSoFar) -> None:
         told.append(name)
 
     problem = sum_problem(tmp_path / "package", CASES)

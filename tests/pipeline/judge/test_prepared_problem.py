@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.judgement import JudgedCase, JuryJudgement, for_contestant
+from deemster.domain.judgement import CaseSoFar, JuryJudgement, for_contestant
 from deemster.domain.limits import MIB
 from deemster.domain.problem import (
     Aggregation,
@@ -87,7 +87,7 @@ async def test_judging_stops_at_the_first_failure(tmp_path: Path) -> None:
 
 async def test_two_lanes_give_the_same_verdicts_as_one(tmp_path: Path) -> None:
     """J10, A11: while it runs, nothing is told of cases that ran ahead and do not count."""
-    told: list[JudgedCase] = []
+    told: list[CaseSoFar] = []
     problem = sum_problem(tmp_path / "package", 40)
     text = "n = sum(map(int, input().split())); print(min(n, 60))"
     async with prepare(tmp_path, problem, lanes=2) as prepared:

@@ -85,7 +85,7 @@ class AcceptedOut(ResponseModel):
     submitted_at: datetime
 
 
-class JudgedCaseOut(ResponseModel):
+class CaseSoFarOut(ResponseModel):
     number: int
     """From 1, in the order of judging."""
     verdict: Verdict
@@ -97,7 +97,7 @@ class ProgressOut(ResponseModel):
     case: int
     """How many test cases have been judged."""
     of: int
-    cases: list[JudgedCaseOut] | None = None
+    cases: list[CaseSoFarOut] | None = None
     """Those that have been judged, at most 300; missing if a judge host judges."""
 
 
@@ -340,7 +340,7 @@ def progress_of(view: SubmissionView) -> ProgressOut | None:
 
 def progress_out(progress: JudgingProgress) -> ProgressOut:
     cases = [
-        JudgedCaseOut(
+        CaseSoFarOut(
             number=each.number,
             verdict=each.verdict,
             runtime_ms=each.cpu_ms,

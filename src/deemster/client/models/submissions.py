@@ -114,7 +114,7 @@ class Submission(Model):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedCase(Model):
+class JuryCase(Model):
     """One test case, as the jury sees it."""
 
     number: int
@@ -156,7 +156,7 @@ class Judgement(Model):
     compiler: CompilerInfo | None = None
     compiler_output: str | None = None
     groups: tuple[GroupResult, ...] = ()
-    cases: tuple[JudgedCase, ...] = ()
+    cases: tuple[JuryCase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 
 from deemster.domain.judgement import (
+    CaseSoFar,
     CompileRecord,
     FaultCause,
-    JudgedCase,
     JuryCase,
     JuryJudgement,
     JuryText,
     OnCase,
-    judged_case,
+    case_so_far,
 )
 from deemster.domain.language import Language
 from deemster.domain.problem import Case, CustomGrader, Problem, Program, StaticCheck, Subtask
@@ -32,7 +32,7 @@ from deemster.programs.workspace import workspace
 from deemster.sandbox.lanes import Lanes
 
 
-def ignore(_: JudgedCase) -> None:
+def ignore(_: CaseSoFar) -> None:
     pass
 
 
@@ -63,7 +63,7 @@ class SubmissionJudge:
         def tell(case: Case, result: Result) -> None:
             graded = case_of(numbers[case.name], case, result, outcomes[case.name])
             judged[case.name] = graded
-            self.on_case(judged_case(graded, result.verdict))
+            self.on_case(case_so_far(graded, result.verdict))
 
         cases = list(self.problem.tests.cases())
         numbers = {case.name: number for number, case in enumerate(cases, start=1)}

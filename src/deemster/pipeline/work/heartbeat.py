@@ -13,7 +13,7 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id, work_id
-from deemster.domain.judgement import JudgedCase
+from deemster.domain.judgement import CaseSoFar
 from deemster.domain.stage_counts import StageCounts
 from deemster.domain.submission import JudgingProgress
 from deemster.domain.work import WorkDetails
@@ -45,9 +45,9 @@ class RunningJob:
     """The worker ends and the job would take too long, so it goes back to the queue."""
     done: int = 0
     total: int = 0
-    cases: list[JudgedCase] = field(default_factory=list)
+    cases: list[CaseSoFar] = field(default_factory=list)
 
-    def count(self, case: JudgedCase) -> None:
+    def count(self, case: CaseSoFar) -> None:
         """Counts a judged case (J10)."""
         self.done = min(self.done + 1, self.total)
         if len(self.cases) < MOST_SHOWN_CASES:
