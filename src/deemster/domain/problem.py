@@ -16,7 +16,7 @@ CONSTANT = re.compile(r"\{\{([a-zA-Z_][a-zA-Z0-9_]*(?:\.[a-zA-Z_][a-zA-Z0-9_]*)?
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class JuryProgram:
     """A jury program: validator, checker, interactor, grader, generator."""
 
     name: str
@@ -88,7 +88,7 @@ class PointsUnit(StrEnum):
 class ProgramCheck:
     """Jury programs, all of which must accept."""
 
-    programs: tuple[Program, ...]
+    programs: tuple[JuryProgram, ...]
     protocol: ProtocolName
     points_unit: PointsUnit = PointsUnit.POINTS
 
@@ -98,7 +98,7 @@ Checker = Comparison | ProgramCheck
 
 @dataclass(frozen=True, slots=True)
 class InputValidator:
-    program: Program
+    program: JuryProgram
     protocol: ProtocolName
     """Exit code for valid input: 42 with ICPC, 0 with TESTLIB."""
 
@@ -298,8 +298,8 @@ class Problem:
     """Exchanges data with the running program; in the ICPC protocol it is also the checker."""
     scoring: bool = False
     objective: Literal["max", "min"] = "max"
-    grader: Program | None = None
-    static_validator: Program | None = None
+    grader: JuryProgram | None = None
+    static_validator: JuryProgram | None = None
     submit_answer: bool = False
     """Contestants submit the outputs, not a program."""
     input_file: str = ""

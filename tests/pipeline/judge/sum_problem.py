@@ -13,9 +13,9 @@ from deemster.domain.problem import (
     Compare,
     Comparison,
     Group,
+    JuryProgram,
     Problem,
     ProblemLimits,
-    Program,
     ProgramCheck,
     ProtocolName,
 )
@@ -79,7 +79,7 @@ def sum_problem(root: Path, count: int = 3) -> Problem:
 def with_validator(root: Path, problem: Problem, text: str, name: str = "check.py") -> Problem:
     """Adds an output validator of the ICPC protocol."""
     write_files(root, {f"output_validator/{name}": text})
-    program = Program("check", f"output_validator/{name}")
+    program = JuryProgram("check", f"output_validator/{name}")
     return replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
 
 

@@ -14,9 +14,9 @@ from deemster.domain.problem import (
     Case,
     CustomGrader,
     Group,
+    JuryProgram,
     PointsUnit,
     Problem,
-    Program,
     ProgramCheck,
     ProtocolName,
     StaticCheck,
@@ -330,7 +330,9 @@ async def test_a_custom_grader_computes_the_score(tmp_path: Path) -> None:
     tests = replace(
         problem.tests, grading=CustomGrader(), stop_at_reject=False, lowest=0, highest=40
     )
-    problem = replace(problem, tests=tests, scoring=True, grader=Program("g", "graders/g.py"))
+    problem = replace(
+        problem, tests=tests, scoring=True, grader=JuryProgram("g", "graders/g.py")
+    )
     async with prepare(tmp_path, problem) as prepared:
         judgement = await judge(prepared, "print(min(4, sum(map(int, input().split()))))")
     assert (judgement.verdict, judgement.score) == (Verdict.PARTIAL, 20)
@@ -343,7 +345,7 @@ async def test_a_grader_without_output_is_a_judge_error(tmp_path: Path) -> None:
     problem = replace(
         problem,
         tests=replace(problem.tests, grading=CustomGrader()),
-        grader=Program("g", "graders/g.py"),
+        grader=JuryProgram("g", "graders/g.py"),
     )
     async with prepare(tmp_path, problem) as prepared:
         assert (await judge(prepared, RIGHT)).verdict is Verdict.JUDGE_ERROR
@@ -364,7 +366,7 @@ async def test_a_static_validator_reads_the_source(tmp_path: Path) -> None:
     problem = replace(
         problem,
         tests=replace(problem.tests, static=StaticCheck(None)),
-        static_validator=Program("v", "static_validator/v.py"),
+        static_validator=JuryProgram("v", "static_validator/v.py"),
     )
     async with prepare(tmp_path, problem) as prepared:
         right = await judge(prepared, RIGHT)
@@ -445,7 +447,7 @@ async def test_each_protocol_reads_its_own_output(
     problem = replace(
         sum_problem(root, 1),
         tests=Group("", (hidden,), grading),
-        checker=ProgramCheck((Program("check", "check.py"),), protocol),
+        checker=ProgramCheck((JuryProgram("check", "check.py"),), protocol),
         scoring=True,
     )
     async with prepare(tmp_path, problem) as prepared:
@@ -475,7 +477,7 @@ async def test_a_checker_can_open_the_output_as_a_file(tmp_path: Path) -> None:
         "import sys; a, b = (open(f).read().split() for f in sys.argv[2:4]); sys.exit(a != b)"
     )
     write_files(root, {"check.py": text})
-    check = ProgramCheck((Program("check", "check.py"),), ProtocolName.TESTLIB)
+    check = ProgramCheck((JuryProgram("check", "check.py"),), ProtocolName.TESTLIB)
     async with prepare(tmp_path, replace(sum_problem(root), checker=check)) as prepared:
         assert (await judge(prepared, RIGHT)).verdict is Verdict.ACCEPTED
         assert (await judge(prepared, "print(5)")).verdict is Verdict.WRONG_ANSWER
@@ -514,7 +516,7 @@ async def test_j4_a_peg_checker_gets_answer_output_and_input(tmp_path: Path) -> 
     problem = replace(
         sum_problem(root, 1),
         tests=Group("", (hidden,), Subtask(10, Aggregation.SUM, whole_score_only=False)),
-        checker=ProgramCheck((Program("check", "check.py"),), ProtocolName.DMOJ_PEG),
+        checker=ProgramCheck((JuryProgram("check", "check.py"),), ProtocolName.DMOJ_PEG),
         scoring=True,
     )
     async with prepare(tmp_path, problem) as prepared:

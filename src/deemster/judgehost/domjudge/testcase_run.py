@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.problem import Case, Program, ProgramCheck, ProtocolName
+from deemster.domain.problem import Case, JuryProgram, ProgramCheck, ProtocolName
 from deemster.domain.verdict import Verdict
 from deemster.judgehost.domjudge.compilation import PROGRAM
 from deemster.judgehost.domjudge.executables import RUN, SCRIPT_PROFILE
@@ -32,7 +32,7 @@ from deemster.pipeline.judge.jury.checker import (
     check_output,
 )
 from deemster.pipeline.judge.jury.interactor import interact
-from deemster.pipeline.judge.jury.programs import JuryProgram
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram
 from deemster.pipeline.judge.jury.protocols import CHECKERS
 from deemster.programs.workspace import make_directory
 from deemster.sandbox.boxes import Boxes
@@ -198,9 +198,9 @@ class TestcaseRunner:
 
     async def _compare(self, boxes: Boxes, checking: CheckerRun, output: Path) -> CheckResult:
         assert self.compare_executable is not None
-        program = Program("The compare executable", "", scripted=True)
+        program = JuryProgram("The compare executable", "", scripted=True)
         check = ProgramCheck((program,), ProtocolName.ICPC)
-        jury = JuryProgram(program.name, (), None, self.compare_executable)
+        jury = PreparedJuryProgram(program.name, (), None, self.compare_executable)
         with await SealedInput.load(output) as sealed:
             return await check_output(boxes, check, {program: jury}, checking, sealed)
 
@@ -216,7 +216,7 @@ class TestcaseRunner:
             profile=SCRIPT_PROFILE,
             code=self.code / PROGRAM_DIR,
         )
-        jury = JuryProgram("The run executable", (), None, self.run_executable)
+        jury = PreparedJuryProgram("The run executable", (), None, self.run_executable)
         try:
             played = await interact(
                 boxes,

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 
 from deemster.domain.judgement import NO_TEXT, JuryText
-from deemster.domain.problem import Case, Comparison, Problem, Program
+from deemster.domain.problem import Case, Comparison, JuryProgram, Problem
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome, answer_of, opened_input
 from deemster.pipeline.judge.compare import open_comparer
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
 from deemster.pipeline.judge.jury.checker_budget import CheckerBudget, is_far_too_large
-from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram, jury_limits
 from deemster.programs.output import Head, head_of_file
 from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
@@ -27,7 +27,7 @@ CHUNK_BYTES = 64 * 1024
 class AnswerJudge:
     root: Path
     problem: Problem
-    programs: Mapping[Program, JuryProgram]
+    programs: Mapping[JuryProgram, PreparedJuryProgram]
     work_dir: Path
     files: Mapping[str, bytes]
     """The files of the submission by relative path."""

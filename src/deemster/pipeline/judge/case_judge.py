@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deemster.domain.judgement import NO_TEXT, JuryText, ProgramExit
 from deemster.domain.limits import MIB, Limits, is_too_slow, measured_cpu_ms, wall_ms
-from deemster.domain.problem import Case, Comparison, Problem, Program, ProgramCheck
+from deemster.domain.problem import Case, Comparison, JuryProgram, Problem, ProgramCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.source import files_beside
@@ -24,7 +24,7 @@ from deemster.pipeline.judge.compare import (
 from deemster.pipeline.judge.jury.checker import CheckerRun, CheckResult, check_output
 from deemster.pipeline.judge.jury.checker_budget import CheckerBudget, is_far_too_large
 from deemster.pipeline.judge.jury.interactor import Transcript, WrittenBytes, interact
-from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import INTERACTORS, with_unit
 from deemster.programs.build.compile import Artifact
 from deemster.programs.execute import command_for, detect_memory_limit
@@ -100,7 +100,7 @@ class CaseJudge:
     problem: Problem
     artifact: Artifact
     time_ms: int
-    programs: Mapping[Program, JuryProgram]
+    programs: Mapping[JuryProgram, PreparedJuryProgram]
     work_dir: Path
     spool_dir: Path
     data_files: Mapping[str, bytes]

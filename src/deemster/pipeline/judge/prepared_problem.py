@@ -10,14 +10,14 @@ from typing import Final
 
 from deemster.domain.judgement import CompileRecord, JuryJudgement, OnCase
 from deemster.domain.language import Language
-from deemster.domain.problem import Problem, Program
+from deemster.domain.problem import JuryProgram, Problem
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
 from deemster.pipeline.judge.case_files import CaseFiles
 from deemster.pipeline.judge.case_judge import CaseJudge
-from deemster.pipeline.judge.jury.programs import JuryProgram, prepare_program
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram, prepare_program
 from deemster.pipeline.judge.sources import jury_programs
 from deemster.pipeline.judge.submission_judge import SubmissionJudge, ignore, not_run
 from deemster.programs.build.compile import Artifact, Build
@@ -36,7 +36,7 @@ class PreparedProblem:
     root: Path
     """The directory of the problem's revision."""
     problem: Problem
-    programs: Mapping[Program, JuryProgram]
+    programs: Mapping[JuryProgram, PreparedJuryProgram]
     spool_dir: Path
     files: CaseFiles
 
@@ -52,7 +52,7 @@ class PreparedProblem:
     ) -> AsyncIterator["PreparedProblem"]:
         """Compiles the jury programs; raises JuryFault for one that does not compile."""
         async with AsyncExitStack() as stack:
-            programs: dict[Program, JuryProgram] = {}
+            programs: dict[JuryProgram, PreparedJuryProgram] = {}
             for program in jury_programs(problem):
                 async with lanes.acquire() as boxes:
                     prepared = prepare_program(boxes, build_tools, root, problem, program)

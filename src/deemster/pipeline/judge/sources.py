@@ -9,8 +9,8 @@ from deemster.domain.language import Catalogue, Language
 from deemster.domain.problem import (
     CONSTANT,
     ExampleSubmission,
+    JuryProgram,
     Problem,
-    Program,
     ProgramCheck,
     fill_constants,
 )
@@ -84,7 +84,7 @@ def contestant_source(
 
 
 def jury_source(
-    root: Path, problem: Problem, program: Program, catalogue: Catalogue
+    root: Path, problem: Problem, program: JuryProgram, catalogue: Catalogue
 ) -> tuple[Language, Source]:
     files = read_program(root, program.path, problem.constants)
     for path in program.resources:
@@ -228,7 +228,7 @@ def languages_needed(root: Path, problem: Problem, catalogue: Catalogue) -> list
     return list(found.values())
 
 
-def jury_programs(problem: Problem) -> list[Program]:
+def jury_programs(problem: Problem) -> list[JuryProgram]:
     """The programs that judging needs; input validators are not among them."""
     checks = [problem.checker, problem.interactor]
     checks += [case.checker for case in problem.tests.cases()]

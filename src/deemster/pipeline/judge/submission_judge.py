@@ -17,7 +17,14 @@ from deemster.domain.judgement import (
     case_so_far,
 )
 from deemster.domain.language import Language
-from deemster.domain.problem import Case, CustomGrader, Problem, Program, StaticCheck, Subtask
+from deemster.domain.problem import (
+    Case,
+    CustomGrader,
+    JuryProgram,
+    Problem,
+    StaticCheck,
+    Subtask,
+)
 from deemster.domain.scoring import TOLERANCE, Result
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
@@ -27,7 +34,7 @@ from deemster.pipeline.judge.case_sequence import CaseSequence
 from deemster.pipeline.judge.group_grader import CaseScheduler, GroupGrader
 from deemster.pipeline.judge.jury.checker import CheckResult, judge_error
 from deemster.pipeline.judge.jury.graders import run_grader, run_static_validator
-from deemster.pipeline.judge.jury.programs import JuryProgram
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram
 from deemster.programs.workspace import workspace
 from deemster.sandbox.lanes import Lanes
 
@@ -40,7 +47,7 @@ def ignore(_: CaseSoFar) -> None:
 class SubmissionJudge:
     lanes: Lanes
     problem: Problem
-    programs: Mapping[Program, JuryProgram]
+    programs: Mapping[JuryProgram, PreparedJuryProgram]
     work_dir: Path
     width: int
     on_case: OnCase

@@ -7,7 +7,7 @@ import pytest
 
 from deemster.domain.judgement import for_contestant
 from deemster.domain.limits import MIB
-from deemster.domain.problem import Problem, Program, ProgramCheck, ProtocolName
+from deemster.domain.problem import JuryProgram, Problem, ProgramCheck, ProtocolName
 from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.checker import CheckerFiles
@@ -46,7 +46,7 @@ int main(void) {
 def with_interactor(root: Path, text: str, name: str) -> Problem:
     write_files(root, {f"output_validator/{name}": text})
     check = ProgramCheck(
-        (Program("interactor", f"output_validator/{name}"),), ProtocolName.ICPC
+        (JuryProgram("interactor", f"output_validator/{name}"),), ProtocolName.ICPC
     )
     return replace(sum_problem(root, 1), interactor=check)
 

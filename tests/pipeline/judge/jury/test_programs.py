@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from deemster.domain.problem import Problem, Program, ProgramCheck, ProtocolName
+from deemster.domain.problem import JuryProgram, Problem, ProgramCheck, ProtocolName
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from tests.pipeline.judge.sum_problem import (
@@ -20,7 +20,7 @@ RIGHT = "print(sum(map(int, input().split())))"
 
 def scripted(root: Path, problem: Problem, files: dict[str, str]) -> Problem:
     write_files(root, {f"output_validator/{name}": text for name, text in files.items()})
-    program = Program("check", "output_validator", scripted=True)
+    program = JuryProgram("check", "output_validator", scripted=True)
     return replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
 
 
@@ -42,7 +42,7 @@ async def test_a_validator_can_open_its_data_files_by_name(tmp_path: Path) -> No
         root, sum_problem(root, 1), "import sys; sys.exit(int(open('code').read()))"
     )
     write_files(root, {"output_validator/code": "42"})
-    program = Program("check", "output_validator")
+    program = JuryProgram("check", "output_validator")
     problem = replace(problem, checker=ProgramCheck((program,), ProtocolName.ICPC))
     async with prepare(tmp_path, problem) as prepared:
         judgement = await judge(prepared, RIGHT)

@@ -9,8 +9,8 @@ import pytest
 from deemster.domain.problem import (
     Group,
     InputValidator,
+    JuryProgram,
     Problem,
-    Program,
     ProtocolName,
     ValidatorTest,
 )
@@ -39,7 +39,7 @@ async def findings(directory: Path, problem: Problem) -> list[str]:
 def with_input_validator(root: Path, problem: Problem, largest: int) -> Problem:
     text = SMALL_NUMBERS.replace("LARGEST", str(largest))
     write_files(root, {"input_validators/small.py": text})
-    program = Program("small", "input_validators/small.py")
+    program = JuryProgram("small", "input_validators/small.py")
     return replace(problem, input_validators=(InputValidator(program, ProtocolName.ICPC),))
 
 

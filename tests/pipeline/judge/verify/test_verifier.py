@@ -10,8 +10,8 @@ from deemster.domain.problem import (
     CustomGrader,
     ExampleSubmission,
     InputValidator,
+    JuryProgram,
     Problem,
-    Program,
     ProtocolName,
 )
 from deemster.domain.verdict import Verdict
@@ -57,7 +57,7 @@ def with_submissions(root: Path, problem: Problem, sources: Mapping[str, str]) -
 
 def with_endless_validators(root: Path, problem: Problem) -> Problem:
     write_files(root, {"input_validators/v.py": LOOP})
-    program = Program("v", "input_validators/v.py")
+    program = JuryProgram("v", "input_validators/v.py")
     limits = replace(problem.limits, validation_ms=300)
     validators = (InputValidator(program, ProtocolName.ICPC),)
     return replace(problem, input_validators=validators, limits=limits)
@@ -75,7 +75,7 @@ async def test_programs_for_python_2_are_reported_and_the_rest_is_verified(
     write_files(root, {"graders/g.py": "print 'AC', 1\n"})
     problem = replace(
         problem,
-        grader=Program("g.py", "graders/g.py"),
+        grader=JuryProgram("g.py", "graders/g.py"),
         tests=replace(problem.tests, grading=CustomGrader()),
         scoring=True,
     )
@@ -93,7 +93,7 @@ async def test_inputs_are_checked_although_the_checker_can_not_be_built(tmp_path
     root = tmp_path / "package"
     problem = with_validator(root, sum_problem(root, 2), "except IOError, e:\n")
     write_files(root, {"input_validators/v.py": "raise SystemExit(43)"})
-    program = Program("v", "input_validators/v.py")
+    program = JuryProgram("v", "input_validators/v.py")
     validators = (InputValidator(program, ProtocolName.ICPC),)
     report = await verify(tmp_path, replace(problem, input_validators=validators))
     assert errors(report)[0].startswith("output_validator/check.py needs Python 2")

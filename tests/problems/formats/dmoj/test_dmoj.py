@@ -18,9 +18,9 @@ from deemster.domain.problem import (
     Compare,
     Comparison,
     Group,
+    JuryProgram,
     PointsUnit,
     Problem,
-    Program,
     ProgramCheck,
     ProtocolName,
     Statement,
@@ -363,7 +363,7 @@ checker:
     {kind}
 """
     problem = read(init, {"check.cpp": "", "help.h": ""})
-    program = Program("checker", "check.cpp", "CPP17", ("help.h",))
+    program = JuryProgram("checker", "check.cpp", "CPP17", ("help.h",))
     assert problem.checker == ProgramCheck((program,), protocol)
     assert problem.limits.validation_ms == 5_000
     assert problem.limits.validation_memory_bytes == 1 << 20
@@ -378,7 +378,7 @@ def test_points_of_a_bridged_checker_may_be_percent(read: Read) -> None:
 
 def test_our_own_program_calls_a_python_checker(read: Read) -> None:
     found = checker(read, "{name: check.py, args: {b: 1, a: [x]}}", {"check.py": ""})
-    program = Program(
+    program = JuryProgram(
         "checker",
         "_checkers/main.py",
         "python3",
@@ -455,7 +455,7 @@ def test_a_bridged_interactor_decides(read: Read) -> None:
         CASES + "unbuffered: true\ninteractive: {files: talk.cpp, type: testlib, lang: CPP17}"
     )
     problem = read(init, {"talk.cpp": ""})
-    program = Program("interactor", "talk.cpp", "CPP17")
+    program = JuryProgram("interactor", "talk.cpp", "CPP17")
     assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB)
     assert any("'unbuffered' is ignored" in warning for warning in problem.warnings)
 

@@ -12,9 +12,9 @@ from deemster.domain.problem import (
     Comparison,
     Group,
     InputValidator,
+    JuryProgram,
     PointsUnit,
     Problem,
-    Program,
     ProgramCheck,
     ProtocolName,
     Statement,
@@ -297,7 +297,7 @@ def test_remaining_points_are_distributed_in_whole_points(
 def test_a_checker_is_a_program(read: Read, kind: str, protocol: ProtocolName) -> None:
     config = f"checker_type: {kind}\nchecker: chk.cc\njudge_extra_files: [lib.h, chk.cc]\n"
     problem = read(config, files={"testdata/chk.cc": "", "testdata/lib.h": ""})
-    program = Program("checker", "testdata/chk.cc", None, ("testdata/lib.h",))
+    program = JuryProgram("checker", "testdata/chk.cc", None, ("testdata/lib.h",))
     assert problem.checker == ProgramCheck((program,), protocol, PointsUnit.SHARE_OR_PERCENT)
 
 
@@ -332,14 +332,14 @@ def test_an_unused_checker_is_warned_of(read: Read) -> None:
 
 def test_an_interactive_problem_has_an_interactor(read: Read) -> None:
     problem = read("type: interactive\ninteractor: talk.cc", files={"testdata/talk.cc": ""})
-    program = Program("interactor", "testdata/talk.cc")
+    program = JuryProgram("interactor", "testdata/talk.cc")
     unit = PointsUnit.SHARE_OR_PERCENT
     assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB, unit)
 
 
 def test_a_validator_is_read(read: Read) -> None:
     problem = read("validator: val.cc", files={"testdata/val.cc": ""})
-    program = Program("validator", "testdata/val.cc")
+    program = JuryProgram("validator", "testdata/val.cc")
     assert problem.input_validators == (InputValidator(program, ProtocolName.TESTLIB),)
 
 

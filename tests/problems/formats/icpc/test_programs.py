@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from deemster.domain.problem import Compare, Comparison, Program, ProgramCheck, ProtocolName
+from deemster.domain.problem import Compare, Comparison, JuryProgram, ProgramCheck, ProtocolName
 from tests.problems.formats.icpc.conftest import PackageBuilder
 
 Refusal = Callable[..., str]
 CUSTOM = "validation: custom\n"
 
 
-def programs(checker: object) -> tuple[Program, ...]:
+def programs(checker: object) -> tuple[JuryProgram, ...]:
     assert isinstance(checker, ProgramCheck)
     assert checker.protocol is ProtocolName.ICPC
     return checker.programs
@@ -36,8 +36,10 @@ def test_a_legacy_package_may_have_several_output_validators(packages: PackageBu
         CUSTOM,
     )
     assert programs(problem.checker) == (
-        Program("a", "output_validators/a"),
-        Program("b.py", "output_validators/b.py", resources=("output_validators/common.h",)),
+        JuryProgram("a", "output_validators/a"),
+        JuryProgram(
+            "b.py", "output_validators/b.py", resources=("output_validators/common.h",)
+        ),
     )
     assert "output_validators: ignored empty: they contain no program." in problem.warnings
 
@@ -46,14 +48,14 @@ def test_a_legacy_package_may_have_several_output_validators(packages: PackageBu
 def test_a_program_with_a_script_is_scripted(packages: PackageBuilder, script: str) -> None:
     problem = packages.legacy({f"output_validators/own/{script}": "#!/bin/sh\n"}, CUSTOM)
     assert programs(problem.checker) == (
-        Program("own", "output_validators/own", scripted=True),
+        JuryProgram("own", "output_validators/own", scripted=True),
     )
 
 
 def test_scripts_may_be_in_the_validators_directory_itself(packages: PackageBuilder) -> None:
     files = {"output_validators/build": "", "output_validators/check.cpp": ""}
     assert programs(packages.legacy(files, CUSTOM).checker) == (
-        Program("output_validators", "output_validators", scripted=True),
+        JuryProgram("output_validators", "output_validators", scripted=True),
     )
 
 
@@ -75,7 +77,7 @@ def test_python_2_is_run_as_python_3_and_warned_of_in_legacy_packages(
 def test_a_package_of_2025_has_one_output_validator(packages: PackageBuilder) -> None:
     problem = packages.modern({"output_validator/check.py": "#!/usr/bin/python2\n"})
     assert programs(problem.checker) == (
-        Program("output_validator", "output_validator/check.py"),
+        JuryProgram("output_validator", "output_validator/check.py"),
     )
 
 
@@ -84,24 +86,24 @@ def test_a_package_of_2025_has_one_output_validator(packages: PackageBuilder) ->
     [
         (
             {"output_validator/main.cc": "", "output_validator/main.h": ""},
-            Program("output_validator", "output_validator"),
+            JuryProgram("output_validator", "output_validator"),
         ),
         (
             {"output_validator/deep/main.cc": "", "output_validator/deep/main.h": ""},
-            Program("deep", "output_validator/deep"),
+            JuryProgram("deep", "output_validator/deep"),
         ),
         (
             {"output_validator/build": "", "output_validator/main.zig": ""},
-            Program("output_validator", "output_validator", scripted=True),
+            JuryProgram("output_validator", "output_validator", scripted=True),
         ),
         (
             {"output_validators/a/main.cc": "", "output_validators/a/x.h": ""},
-            Program("a", "output_validators/a"),
+            JuryProgram("a", "output_validators/a"),
         ),
     ],
 )
 def test_a_program_is_the_directory_or_its_only_subdirectory(
-    packages: PackageBuilder, files: dict[str, str], program: Program
+    packages: PackageBuilder, files: dict[str, str], program: JuryProgram
 ) -> None:
     assert programs(packages.modern(files).checker) == (program,)
 
@@ -147,7 +149,7 @@ def test_an_interactive_validator_is_interactor_and_checker(packages: PackageBui
         {"output_validators/talk.py": ""}, "validation: custom interactive\n"
     )
     assert problem.interactor == ProgramCheck(
-        (Program("talk.py", "output_validators/talk.py"),), ProtocolName.ICPC
+        (JuryProgram("talk.py", "output_validators/talk.py"),), ProtocolName.ICPC
     )
     assert isinstance(problem.checker, Comparison)
 

@@ -15,9 +15,9 @@ from deemster.domain.problem import (
     DefaultGrader,
     Group,
     InputValidator,
+    JuryProgram,
     PointsUnit,
     Problem,
-    Program,
     ProgramCheck,
     ProtocolName,
     SampleFiles,
@@ -155,9 +155,9 @@ def test_a_plain_package_is_read_whole(make: Make) -> None:
     assert [case.is_sample for case in cases(problem)] == [True, False]
     assert [case.description for case in cases(problem)] == ["by hand", "gen 5"]
     assert cases(problem)[1].input_validator_args == ValidatorArgs(("--testset", "tests"))
-    checker = Program("checker", "files/check.cpp", "cpp17", ("files/testlib.h",))
+    checker = JuryProgram("checker", "files/check.cpp", "cpp17", ("files/testlib.h",))
     assert problem.checker == ProgramCheck((checker,), ProtocolName.TESTLIB)
-    validator = Program("validator", "files/val.cpp", "cpp17", ("files/testlib.h",))
+    validator = JuryProgram("validator", "files/val.cpp", "cpp17", ("files/testlib.h",))
     assert problem.input_validators == (InputValidator(validator, ProtocolName.TESTLIB),)
     assert problem.statements == (
         Statement("en", "tex", "statements/english/problem.tex", "A plus B"),
@@ -251,7 +251,7 @@ def test_an_interactive_problem_always_has_a_checker_program(make: Make) -> None
     interactor = '<interactor><source path="files/inter.cpp" type="cpp.g++20"/></interactor>'
     root = make({"files/inter.cpp": ""}, assets=interactor, checker='name="std::wcmp.cpp"')
     problem = read_package(root)
-    program = Program("interactor", "files/inter.cpp", "cpp20", ("files/testlib.h",))
+    program = JuryProgram("interactor", "files/inter.cpp", "cpp20", ("files/testlib.h",))
     assert problem.interactor == ProgramCheck((program,), ProtocolName.TESTLIB)
     assert isinstance(problem.checker, ProgramCheck)
 
@@ -261,7 +261,7 @@ def test_a_missing_testlib_is_allowed(make: Make) -> None:
     root = make()
     (root / "files/testlib.h").unlink()
     assert read_package(root).checker == ProgramCheck(
-        (Program("checker", "files/check.cpp", "cpp17"),), ProtocolName.TESTLIB
+        (JuryProgram("checker", "files/check.cpp", "cpp17"),), ProtocolName.TESTLIB
     )
 
 

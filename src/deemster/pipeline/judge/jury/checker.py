@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from deemster.domain.limits import Limits
-from deemster.domain.problem import Case, Program, ProgramCheck
+from deemster.domain.problem import Case, JuryProgram, ProgramCheck
 from deemster.domain.run_status import RunStatus
 from deemster.domain.scoring import NOT_GIVEN, GivenScore
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.judge.jury.programs import SCRATCH_BYTES, JuryProgram
+from deemster.pipeline.judge.jury.programs import SCRATCH_BYTES, PreparedJuryProgram
 from deemster.pipeline.judge.jury.protocols import (
     CHECKERS,
     FEEDBACK,
@@ -157,7 +157,7 @@ def copy_feedback(directory: Path, scratch: Scratch, target: str) -> None:
 async def check_output(
     boxes: Boxes,
     check: ProgramCheck,
-    programs: Mapping[Program, JuryProgram],
+    programs: Mapping[JuryProgram, PreparedJuryProgram],
     run: CheckerRun,
     output: bytes | int | SealedInput,
 ) -> CheckResult:

@@ -14,7 +14,7 @@ from deemster.domain.scoring import Result
 from deemster.domain.source import Source, files_beside, main_file
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.checker import CheckerFiles, CheckResult, read_answer
-from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import CHECKERS, FEEDBACK, FEEDBACK_DIR, NUMBER
 from deemster.programs.scratch import StagedFiles
 from deemster.sandbox.boxes import Boxes
@@ -42,7 +42,7 @@ ANSWER = re.compile(rf"\s*(AC|WA|TLE|RTE)\s+({NUMBER})\s*")
 
 async def run_grader(
     boxes: Boxes,
-    program: JuryProgram,
+    program: PreparedJuryProgram,
     limits: ProblemLimits,
     grading: CustomGrader,
     results: Sequence[Result],
@@ -60,7 +60,7 @@ async def run_grader(
 
 async def run_static_validator(
     boxes: Boxes,
-    program: JuryProgram,
+    program: PreparedJuryProgram,
     limits: ProblemLimits,
     static: StaticCheck,
     source: Source,

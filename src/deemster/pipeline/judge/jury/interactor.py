@@ -16,7 +16,7 @@ from deemster.pipeline.judge.jury.checker import (
     judge_error,
     read_answer,
 )
-from deemster.pipeline.judge.jury.programs import JuryProgram
+from deemster.pipeline.judge.jury.programs import PreparedJuryProgram
 from deemster.pipeline.judge.jury.protocols import (
     INTERACTOR_OUTPUT,
     CheckerOutput,
@@ -49,7 +49,7 @@ class Interaction:
 async def interact(  # noqa: PLR0913 - options for two programs
     boxes: Boxes,
     program: Command,
-    interactor: JuryProgram,
+    interactor: PreparedJuryProgram,
     protocol: CheckerProtocol,
     run: CheckerRun,
     *,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.problem import Problem, ProblemLimits, Program
+from deemster.domain.problem import JuryProgram, Problem, ProblemLimits
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import jury_source, read_program
@@ -35,7 +35,7 @@ class JuryFault(Refused):
 
 
 @dataclass(frozen=True, slots=True)
-class JuryProgram:
+class PreparedJuryProgram:
     name: str
     args: tuple[str, ...]
     artifact: Artifact | None
@@ -87,8 +87,8 @@ def jury_limits(limits: ProblemLimits) -> Limits:
 
 @asynccontextmanager
 async def prepare_program(
-    boxes: Boxes, build_tools: BuildTools, root: Path, problem: Problem, program: Program
-) -> AsyncIterator[JuryProgram]:
+    boxes: Boxes, build_tools: BuildTools, root: Path, problem: Problem, program: JuryProgram
+) -> AsyncIterator[PreparedJuryProgram]:
     if program.scripted:
         async with workspace(build_tools.work_dir) as directory:
             yield await build_scripted(boxes, root, problem, program, directory)
@@ -109,12 +109,12 @@ async def prepare_program(
         directory = build.artifact.directory
         data = {name.split("/")[0] for name in source.files if not language.is_source(name)}
         links = {name: to for name, to in links_to(directory).items() if name in data}
-        yield JuryProgram(program.name, program.args, build.artifact, directory, links)
+        yield PreparedJuryProgram(program.name, program.args, build.artifact, directory, links)
 
 
 async def build_scripted(
-    boxes: Boxes, root: Path, problem: Problem, program: Program, directory: Path
-) -> JuryProgram:
+    boxes: Boxes, root: Path, problem: Problem, program: JuryProgram, directory: Path
+) -> PreparedJuryProgram:
     """Runs `build` in a copy of the program's directory and keeps the whole result."""
     files = await asyncio.to_thread(read_program, root, program.path, problem.constants)
     target = directory / "program"
@@ -143,4 +143,4 @@ async def build_scripted(
     if not script.is_file():
         raise JuryFault(f"{program.path}/{BUILD} left no `{RUN}`: {output}")
     script.chmod(0o755)
-    return JuryProgram(program.name, program.args, None, target, links_to(target))
+    return PreparedJuryProgram(program.name, program.args, None, target, links_to(target))

@@ -20,7 +20,11 @@ from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import opened_input
 from deemster.pipeline.judge.jury.checker import CheckResult
-from deemster.pipeline.judge.jury.programs import JuryProgram, jury_limits, prepare_program
+from deemster.pipeline.judge.jury.programs import (
+    PreparedJuryProgram,
+    jury_limits,
+    prepare_program,
+)
 from deemster.pipeline.judge.jury.protocols import VALID_EXIT
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.verify.progress import Progress
@@ -91,7 +95,7 @@ class DataCheck:
         self._prepared = prepared
         self._jobs = jobs
         self._progress = progress
-        self._validators: list[tuple[InputValidator, JuryProgram]] = []
+        self._validators: list[tuple[InputValidator, PreparedJuryProgram]] = []
         self._endless: set[str] = set()
         """Names of input validators that did not end in time; they are not run again."""
         self._is_output_endless = False

@@ -11,8 +11,8 @@ from deemster.domain.problem import (
     Checker,
     Compare,
     Comparison,
+    JuryProgram,
     PointsUnit,
-    Program,
     ProgramCheck,
     ProtocolName,
 )
@@ -112,7 +112,7 @@ def python_checker(path: str, args: Mapping[str, Any], key_path: str) -> Program
     file = Path(path).name
     if file == PYTHON_CALLER:
         raise refused(key_path, f"is a file called {file}, which is reserved: rename it.")
-    program = Program(
+    program = JuryProgram(
         "checker",
         f"{NATIVE}/{PYTHON_CALLER}",
         "python3",
@@ -165,7 +165,7 @@ def read_native(name: str, model: type[FileModel]) -> BuiltIn:
 
 
 def native(name: str, *args: str) -> ProgramCheck:
-    program = Program(name, f"{NATIVE}/{name}.py", "python3", args=args)
+    program = JuryProgram(name, f"{NATIVE}/{name}.py", "python3", args=args)
     return ProgramCheck((program,), ProtocolName.ICPC)
 
 
@@ -184,7 +184,9 @@ def read_interactor(root: Path, given: Interactive) -> ProgramCheck:
     return ProgramCheck((program,), protocol_of(given.type, "interactive"))
 
 
-def read_bridged(root: Path, given: Bridged | Interactive, name: str, key_path: str) -> Program:
+def read_bridged(
+    root: Path, given: Bridged | Interactive, name: str, key_path: str
+) -> JuryProgram:
     files = [given.files] if isinstance(given.files, str) else given.files
     if not files:
         raise refused(f"{key_path}.files", "names no file: add the source.")
@@ -194,7 +196,7 @@ def read_bridged(root: Path, given: Bridged | Interactive, name: str, key_path: 
         if not flag.startswith(HARMLESS_FLAGS):
             raise refused(f"{key_path}.flags", f"has {flag[:60]!r}, which can't be given here.")
     paths = [find_file(root, file, f"{key_path}.files") for file in files]
-    return Program(name, paths[0], given.lang, resources=tuple(paths[1:]))
+    return JuryProgram(name, paths[0], given.lang, resources=tuple(paths[1:]))
 
 
 def protocol_of(kind: str, key_path: str) -> ProtocolName:

@@ -11,9 +11,9 @@ from deemster.domain.problem import (
     Comparison,
     DefaultGrader,
     Group,
+    JuryProgram,
     Problem,
     ProblemLimits,
-    Program,
     ProgramCheck,
     ProtocolName,
 )
@@ -88,7 +88,7 @@ def read_package(root: Path) -> Problem:
 
 
 def jury_check(jury: JuryProgramFile) -> ProgramCheck:
-    program = Program("checker", f"{FILES}/{jury.file}", jury.language)
+    program = JuryProgram("checker", f"{FILES}/{jury.file}", jury.language)
     return ProgramCheck((program,), ProtocolName.HENG)
 
 

@@ -7,8 +7,8 @@ from deemster.domain.problem import (
     Compare,
     Comparison,
     InputValidator,
+    JuryProgram,
     PointsUnit,
-    Program,
     ProgramCheck,
     ProtocolName,
 )
@@ -70,11 +70,11 @@ def read_validators(root: Path, config: HydroConfig) -> tuple[InputValidator, ..
 
 def read_program(
     root: Path, config: HydroConfig, given: str | SourceFile, name: str
-) -> Program:
+) -> JuryProgram:
     source = SourceFile(file=given) if isinstance(given, str) else given
     path = find_file(root, source.file, name)
     beside = [find_file(root, each, "judge_extra_files") for each in config.judge_extra_files]
-    return Program(
+    return JuryProgram(
         name=name,
         path=path,
         language=None if source.lang == "auto" else source.lang,

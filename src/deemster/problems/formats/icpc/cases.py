@@ -8,7 +8,7 @@ from deemster.domain.problem import (
     Case,
     Checker,
     Comparison,
-    Program,
+    JuryProgram,
     SampleFiles,
     ValidatorArgs,
 )
@@ -119,7 +119,7 @@ class Jury:
     """The settings and validators of the package."""
 
     settings: IcpcSettings
-    validators: tuple[Program, ...] = ()
+    validators: tuple[JuryProgram, ...] = ()
     """The output validators; empty: the default validator."""
     input_validators: tuple[str, ...] = ()
     default: Comparison = field(default_factory=Comparison)

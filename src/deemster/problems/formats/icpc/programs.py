@@ -1,7 +1,13 @@
 """Finds the validators and graders of an ICPC package."""
 
 from deemster.domain.errors import Refused
-from deemster.domain.problem import Checker, InputValidator, Program, ProgramCheck, ProtocolName
+from deemster.domain.problem import (
+    Checker,
+    InputValidator,
+    JuryProgram,
+    ProgramCheck,
+    ProtocolName,
+)
 from deemster.problems.formats.icpc.folder import Folder, below
 from deemster.problems.formats.icpc.languages import is_header, is_python2, is_source
 from deemster.problems.formats.icpc.settings import IcpcSettings
@@ -28,13 +34,13 @@ def read_input_validators(folder: Folder, settings: IcpcSettings) -> tuple[Input
     return tuple(found)
 
 
-def read_output_validators(folder: Folder, settings: IcpcSettings) -> tuple[Program, ...]:
+def read_output_validators(folder: Folder, settings: IcpcSettings) -> tuple[JuryProgram, ...]:
     """The package's output validators; empty: the default one is used."""
     legacy = settings.version.is_legacy
     usual, other = ("output_validators", "output_validator")
     if not legacy:
         usual, other = other, usual
-    found: tuple[Program, ...] = ()
+    found: tuple[JuryProgram, ...] = ()
     for directory in (usual, other):
         if not found and folder.is_directory(directory):
             if directory == other:
@@ -47,8 +53,8 @@ def read_output_validators(folder: Folder, settings: IcpcSettings) -> tuple[Prog
 
 
 def chosen_validators(
-    folder: Folder, settings: IcpcSettings, found: tuple[Program, ...], directory: str
-) -> tuple[Program, ...]:
+    folder: Folder, settings: IcpcSettings, found: tuple[JuryProgram, ...], directory: str
+) -> tuple[JuryProgram, ...]:
     needed = settings.custom or settings.interactive or settings.multi_pass
     if needed and not found:
         key = "validation" if settings.version.is_legacy else "type"
@@ -63,11 +69,11 @@ def chosen_validators(
     return found
 
 
-def checker_of(programs: tuple[Program, ...], default: Checker) -> Checker:
+def checker_of(programs: tuple[JuryProgram, ...], default: Checker) -> Checker:
     return ProgramCheck(programs, ProtocolName.ICPC) if programs else default
 
 
-def read_grader(folder: Folder, settings: IcpcSettings) -> Program | None:
+def read_grader(folder: Folder, settings: IcpcSettings) -> JuryProgram | None:
     """The program for `grading: custom` of the legacy format."""
     found = list(programs_in(folder, "graders", settings))
     if found and not settings.scoring:
@@ -77,7 +83,7 @@ def read_grader(folder: Folder, settings: IcpcSettings) -> Program | None:
     return found[0] if found else None
 
 
-def read_static_validator(folder: Folder, settings: IcpcSettings) -> Program | None:
+def read_static_validator(folder: Folder, settings: IcpcSettings) -> JuryProgram | None:
     if settings.version.is_legacy or not folder.is_directory("static_validator"):
         return None
     found = single_program(folder, "static_validator", settings)
@@ -89,13 +95,13 @@ def read_static_validator(folder: Folder, settings: IcpcSettings) -> Program | N
 # ---- programs in directories ----
 
 
-def programs_in(folder: Folder, directory: str, settings: IcpcSettings) -> list[Program]:
+def programs_in(folder: Folder, directory: str, settings: IcpcSettings) -> list[JuryProgram]:
     """Each source file, and each directory with source files or scripts."""
     if is_scripted(folder, directory):
-        return [Program(directory, directory, scripted=True)]
+        return [JuryProgram(directory, directory, scripted=True)]
     names = folder.names(directory)
     headers = tuple(below(directory, name) for name in names if is_header(name))
-    found: list[Program] = []
+    found: list[JuryProgram] = []
     ignored: list[str] = []
     for name in names:
         path = below(directory, name)
@@ -107,14 +113,14 @@ def programs_in(folder: Folder, directory: str, settings: IcpcSettings) -> list[
                 ignored.append(name)
         elif is_source(name):
             warn_of_python2(folder, [path], settings)
-            found.append(Program(name, path, resources=headers))
+            found.append(JuryProgram(name, path, resources=headers))
     folder.warn_ignored(directory, ignored, "they contain no program")
     return found
 
 
 def single_program(
     folder: Folder, directory: str, settings: IcpcSettings
-) -> tuple[Program, ...]:
+) -> tuple[JuryProgram, ...]:
     """The program in a directory: its own files, or its only subdirectory."""
     program = directory_program(folder, directory, settings, own_files_only=True)
     if program is not None:
@@ -129,10 +135,10 @@ def single_program(
 
 def directory_program(
     folder: Folder, directory: str, settings: IcpcSettings, *, own_files_only: bool = False
-) -> Program | None:
+) -> JuryProgram | None:
     name = directory.rpartition("/")[2]
     if is_scripted(folder, directory):
-        return Program(name, directory, scripted=True)
+        return JuryProgram(name, directory, scripted=True)
     files = [below(directory, each) for each in folder.names(directory)]
     if own_files_only:
         files = [path for path in files if folder.is_file(path)]
@@ -144,7 +150,7 @@ def directory_program(
     if len(files) == 1:
         directory = files[0]
     warn_of_python2(folder, sources, settings)
-    return Program(name, directory)
+    return JuryProgram(name, directory)
 
 
 def is_scripted(folder: Folder, directory: str) -> bool:

@@ -9,8 +9,8 @@ from deemster.domain.problem import (
     Checker,
     Comparison,
     InputValidator,
+    JuryProgram,
     PointsUnit,
-    Program,
     ProgramCheck,
     ProtocolName,
     ValidatorTest,
@@ -98,12 +98,12 @@ def read_validators(root: Path, document: Node) -> Iterator[InputValidator]:
             )
 
 
-def read_program(root: Path, document: Node, node: Node, asset: str) -> Program:
+def read_program(root: Path, document: Node, node: Node, asset: str) -> JuryProgram:
     sources = list(node.children("source"))
     if len(sources) != 1:
         raise node.refused(f"has {len(sources)} sources instead of one")
     path = existing_file(root, sources[0])
-    return Program(
+    return JuryProgram(
         name=asset,
         path=path,
         language=program_language(sources[0].get("type")),
