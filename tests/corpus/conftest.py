@@ -19,7 +19,7 @@ from deemster.domain.problem import ExampleSubmission
 from deemster.pipeline.judge.sources import submission_source
 from deemster.pipeline.judge.verify.verifier import PackageReport, Verifier
 from deemster.problems.revision import Revision
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchains
 from deemster.sandbox.lanes import Lanes

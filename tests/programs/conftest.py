@@ -40,8 +40,8 @@ class ProgramRunner:
         return await build(self.boxes, self.toolchain, source, place)
 
     async def run(self, built: Build, limits: Limits, stdin: bytes = b"") -> Report:
-        assert built.artifact is not None, built.compilation
-        return await execute(self.boxes, built.artifact, limits, stdin=stdin)
+        assert built.program is not None, built.compilation
+        return await execute(self.boxes, built.program, limits, stdin=stdin)
 
 
 OpenLanguage = Callable[[str], AbstractAsyncContextManager[ProgramRunner]]

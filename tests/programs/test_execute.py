@@ -9,7 +9,7 @@ import pytest
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
-from deemster.programs.build.compile import Artifact
+from deemster.programs.build.compile import CompiledProgram
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchain, locate
 from deemster.programs.execute import command_for, detect_memory_limit, sandbox_limits
@@ -143,7 +143,7 @@ async def test_a_syntax_error_is_a_compile_error(
 ) -> None:
     async with shared_language(language) as runner:
         built = await runner.build(SYNTAX_ERROR.get(language, ")("))
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert runner.toolchain.language.source.file in built.compilation.output
 
@@ -221,7 +221,7 @@ def test_the_stack_is_as_large_as_the_memory_limit_allows(
 ) -> None:
     toolchain = Toolchain(CATALOGUE.named("haskell"), {}, "")
     limits = Limits(memory_bytes=memory_mb * MIB, stack_bytes=stack_mb * MIB)
-    argv = command_for(Artifact(toolchain, tmp_path, "main"), limits).argv
+    argv = command_for(CompiledProgram(toolchain, tmp_path, "main"), limits).argv
     assert (f"-M{shown[0]}m", f"-K{shown[1]}m") == argv[2:4]
 
 
@@ -229,7 +229,7 @@ def test_a_runtime_gets_its_environment_variables(tmp_path: Path) -> None:
     """J5: apart from them, the environment is the same for every program."""
     toolchain = Toolchain(CATALOGUE.named("go"), {}, "")
     limits = Limits(memory_bytes=64 * MIB)
-    environment = command_for(Artifact(toolchain, tmp_path, "main"), limits).environment
+    environment = command_for(CompiledProgram(toolchain, tmp_path, "main"), limits).environment
     assert environment["GOMEMLIMIT"] == "64MiB"
     assert environment.keys() == ENVIRONMENT.keys() | {"GOMEMLIMIT", "GOMAXPROCS"}
 
@@ -242,8 +242,8 @@ async def test_prolog_loads_all_files_and_starts_the_program(
     files = dict.fromkeys(("adder.pl", "lib/doubler.pl", "main.pl", "notes.txt"), b"")
     async with shared_language("c") as runner:
         built = await replace(runner, toolchain=prolog).build_source(Source(files))
-    assert built.artifact is not None
-    argv = command_for(built.artifact, Limits()).argv
+    assert built.program is not None
+    argv = command_for(built.program, Limits()).argv
     assert [word for word in argv if word.startswith("/code/")] == [
         "/code/adder.pl",
         "/code/lib/doubler.pl",

@@ -58,7 +58,7 @@ async def test_x12_a_build_without_a_program_is_a_compile_error(
     async with shared_language(language) as runner:
         for text in NOT_COMPILED[language]:
             built = await runner.build(text)
-            assert built.artifact is None, text[:100]
+            assert built.program is None, text[:100]
             assert built.compilation is not None
             assert built.compilation.output, text[:100]
 
@@ -75,7 +75,7 @@ async def test_x12_a_compiler_that_makes_something_else_is_a_compile_error(
         other = replace(language, compile=replace(language.compile, argv=argv))
         toolchain = replace(runner.toolchain, language=other)
         built = await replace(runner, toolchain=toolchain).build("int main(void) {}")
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert "program" in built.compilation.output
 

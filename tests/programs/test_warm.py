@@ -33,8 +33,8 @@ needs_root = pytest.mark.skipif(
 async def run(
     program: ProgramRunner, built: Build, *, warm: bool = True, limits: Limits = LIMITS
 ) -> Report:
-    assert built.artifact is not None, built.compilation
-    command = command_for(built.artifact, limits)
+    assert built.program is not None, built.compilation
+    command = command_for(built.program, limits)
     assert command.warm
     return await program.boxes.run(replace(command, warm=warm), stdin=b"first\nsecond\n")
 
@@ -160,8 +160,8 @@ async def test_a_program_without_bytecode_is_no_copy(
     """Bytecode shows no warnings of the compiler, and takes no name of a user (J5)."""
     async with open_language("python3") as program:
         built = await program.build_source(Source(files, main="main.py"))
-        assert built.artifact is not None, built.compilation
-        command = command_for(built.artifact, LIMITS)
+        assert built.program is not None, built.compilation
+        command = command_for(built.program, LIMITS)
         report = await program.boxes.run(command)
     assert not command.warm
     assert (report.stdout, stderr in report.stderr) == (stdout, True)
@@ -262,8 +262,8 @@ async def test_x1_no_code_of_a_user_runs_in_a_waiting_interpreter(
     """Arguments of the interpreter can be a program: this one takes the interpreter's place."""
     async with open_language("python3") as program:
         built = await program.build("print('not reached')")
-        assert built.artifact is not None
-        command = command_for(built.artifact, LIMITS, interpreter_args=("-c", IMPOSTOR))
+        assert built.program is not None
+        command = command_for(built.program, LIMITS, interpreter_args=("-c", IMPOSTOR))
         reports = [await program.boxes.run(command) for _ in range(2)]
         assert not interpreters(program)
     assert [report.stdout for report in reports] == [b"1000 2\n"] * 2
@@ -297,10 +297,10 @@ async def test_no_run_keeps_the_interpreters_of_others_from_starting(
     """After three failures a box starts programs cold for a while (X7)."""
     async with open_language("python3") as program:
         built = await program.build("print(1)")
-        assert built.artifact is not None
+        assert built.program is not None
         limits = replace(LIMITS, stack_bytes=stack_bytes)
         for number in range(3):
-            command = command_for(built.artifact, limits, (str(number), *args))
+            command = command_for(built.program, limits, (str(number), *args))
             await program.boxes.run(command)
         assert (await run(program, built)).stdout == b"1\n"
         assert interpreters(program)
@@ -311,8 +311,8 @@ async def test_a_box_that_gave_up_tries_again_later(open_language: OpenLanguage)
     """A busy hour must not make programs slower for good."""
     async with open_language("python3") as program:
         built = await program.build("print(1)")
-        assert built.artifact is not None
-        command = command_for(built.artifact, LIMITS)
+        assert built.program is not None
+        command = command_for(built.program, LIMITS)
         for _ in range(3):
             await program.boxes.run(replace(command, argv=(command.argv[0], "--version")))
         assert (await run(program, built)).stdout == b"1\n"

@@ -10,7 +10,7 @@ import pytest
 
 from deemster.domain.language import Catalogue
 from deemster.domain.source import single_file
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.settings import Settings
@@ -62,7 +62,7 @@ async def test_headers_are_created_in_the_background_and_not_by_programs(
 
         async def uses_header() -> bool:
             async with compiler.built(boxes, toolchain, source) as build:
-                assert build.artifact is not None
+                assert build.program is not None
                 assert build.compilation is not None
                 return any("/data" in each for each in build.compilation.argv)
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from deemster.domain.source import Source, single_file
-from deemster.programs.build.compiler import Compiler
+from deemster.programs.build.cached_compiler import CachedCompiler
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
@@ -63,11 +63,11 @@ int main() {
 
 
 async def timed(
-    compiler: Compiler, boxes: Boxes, toolchain: Toolchain, source: Source
+    compiler: CachedCompiler, boxes: Boxes, toolchain: Toolchain, source: Source
 ) -> float:
     start = time.perf_counter()
     async with compiler.built(boxes, toolchain, source) as build:
-        assert build.artifact is not None, build.compilation
+        assert build.program is not None, build.compilation
         return (time.perf_counter() - start) * 1000
 
 

@@ -18,7 +18,7 @@ from deemster.domain.source import single_file
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.verify.progress import Progress
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import load_settings

@@ -110,9 +110,9 @@ async def built_programs(
                 directory = await stack.enter_async_context(workspace(settings.work_dir))
                 source = single_file(language, language.source.file, text.encode())
                 built = await build(boxes, toolchain, source, directory)
-                if built.artifact is None:
+                if built.program is None:
                     raise Unavailable(f"The template of {language.name} does not compile.")
-                commands.append((name, command_for(built.artifact, LIMITS)))
+                commands.append((name, command_for(built.program, LIMITS)))
         yield commands
 
 

@@ -157,11 +157,11 @@ async def compile_and_run(
         open_compiler(settings, precompile_on_demand=False) as compiler,
         compiler.built(boxes, program.toolchain, program.source) as built,
     ):
-        if built.artifact is None:
+        if built.program is None:
             return Report(RunStatus.COMPILE_ERROR), built.compilation
         report = await execute(
             boxes,
-            built.artifact,
+            built.program,
             program.limits,
             stdin=program.stdin,
             stdout=stdout,

@@ -9,7 +9,7 @@ from deemster.domain.errors import DeemsterError
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import single_file
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.toolchain import Toolchain
 from deemster.programs.execute import execute
 from deemster.sandbox.lanes import Lanes
@@ -92,8 +92,8 @@ async def best_time(
         lanes.exclusive() as boxes,
         build_tools.compiler.built(boxes, toolchain, source) as build,
     ):
-        if build.artifact is None:
+        if build.program is None:
             return None
-        reports = [await execute(boxes, build.artifact, LIMITS) for _ in range(RUNS)]
+        reports = [await execute(boxes, build.program, LIMITS) for _ in range(RUNS)]
     times = [each.cpu_ns / 1e6 for each in reports if each.status is RunStatus.OK]
     return max(min(times), 0.001) if times else None

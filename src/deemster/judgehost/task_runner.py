@@ -35,7 +35,7 @@ from deemster.pipeline.remote.messages import (
 )
 from deemster.pipeline.work.analyze_program import ProgramAnalyzer
 from deemster.pipeline.work.judge_program import ProgramJudge
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.sandbox.boxes import Boxes
 
 log = structlog.get_logger()

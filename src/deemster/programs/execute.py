@@ -5,7 +5,7 @@ from dataclasses import replace
 from deemster.domain.language import RunStep, fill
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
-from deemster.programs.build.compile import Artifact
+from deemster.programs.build.compile import CompiledProgram
 from deemster.programs.output import Tail
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import CODE_DIR, ENVIRONMENT, Command
@@ -19,7 +19,7 @@ MAX_STACK_MB = 1000
 
 async def execute(
     boxes: Boxes,
-    artifact: Artifact,
+    program: CompiledProgram,
     limits: Limits,
     *,
     stdin: bytes | int = b"",
@@ -27,15 +27,15 @@ async def execute(
     stderr: Sink | None = None,
 ) -> Report:
     """`stdin` may be a descriptor; output without a sink is in the report."""
-    step = artifact.toolchain.language.run
+    step = program.toolchain.language.run
     tail = Tail(stderr) if stderr else None
-    command = command_for(artifact, limits)
+    command = command_for(program, limits)
     report = await boxes.run(command, stdin=stdin, stdout=stdout, stderr=tail)
     return detect_memory_limit(step, report, tail.kept if tail else report.stderr)
 
 
 def command_for(
-    artifact: Artifact,
+    program: CompiledProgram,
     limits: Limits,
     args: tuple[str, ...] = (),
     *,
@@ -44,10 +44,10 @@ def command_for(
     """`interpreter_args` are the user's own. They can be a program (`python3 -c`), which a
     waiting interpreter would run before it gives up its privileges and gets its limits.
     """
-    language = artifact.toolchain.language
+    language = program.toolchain.language
     step = language.run
     needs_bytecode = language.compile is not None and language.compile.bytecode
-    values = run_values(step, artifact, limits)
+    values = run_values(step, program, limits)
     environment = dict(
         zip(step.environment, fill(step.environment.values(), values), strict=True)
     )
@@ -57,26 +57,26 @@ def command_for(
         limits=sandbox_limits(step, limits),
         profile=step.permissions.profile,
         environment={**ENVIRONMENT, **environment},
-        code=artifact.directory,
-        view=artifact.toolchain.views.run,
+        code=program.directory,
+        view=program.toolchain.views.run,
         address_space=step.address_space,
         warm=step.warm
         and not interpreter_args
-        and (artifact.bytecode is not None or not needs_bytecode),
+        and (program.bytecode is not None or not needs_bytecode),
     )
 
 
 def run_values(
-    step: RunStep, artifact: Artifact, limits: Limits
+    step: RunStep, program: CompiledProgram, limits: Limits
 ) -> dict[str, str | tuple[str, ...]]:
     """The values of the placeholders in the run step's arguments and environment."""
     heap_mb = max(MIN_HEAP_MB, limits.memory_bytes // MIB)
     stack_mb = min(limits.stack_bytes // MIB or heap_mb, MAX_STACK_MB)
     return {
-        **artifact.toolchain.tools,
+        **program.toolchain.tools,
         "code": CODE_DIR,
-        "entry": artifact.entry,
-        "others": tuple(f"{CODE_DIR}/{name}" for name in artifact.others),
+        "entry": program.entry,
+        "others": tuple(f"{CODE_DIR}/{name}" for name in program.others),
         "heap_mb": str(heap_mb),
         "stack_mb": str(stack_mb),
         "memory_mb": str(sandbox_limits(step, limits).memory_bytes // MIB),

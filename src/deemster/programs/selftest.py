@@ -33,10 +33,10 @@ async def self_test(boxes: Boxes, toolchain: Toolchain, work_dir: Path) -> SelfT
     )
     async with workspace(work_dir) as directory:
         built = await build(boxes, toolchain, source, directory)
-        if built.artifact is None:
+        if built.program is None:
             output = built.compilation.output.strip() if built.compilation else ""
             return SelfTestResult(toolchain, f"does not compile: {output}")
-        report = await execute(boxes, built.artifact, LIMITS, stdin=test.stdin.encode())
+        report = await execute(boxes, built.program, LIMITS, stdin=test.stdin.encode())
     problem = ""
     if report.status is not RunStatus.OK:
         reason = report.syscall or report.stderr.decode(errors="replace").strip()

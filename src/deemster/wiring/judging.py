@@ -10,7 +10,7 @@ from deemster.directory_store import sweep
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
 from deemster.programs.build.boxed_tools import VersionBox
-from deemster.programs.build.compiler import BuildTools, Compiler
+from deemster.programs.build.cached_compiler import BuildTools, CachedCompiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, Profile, View
@@ -79,9 +79,9 @@ async def open_lanes(
 @asynccontextmanager
 async def open_compiler(
     settings: Settings, *, precompile_on_demand: bool = True
-) -> AsyncIterator[Compiler]:
+) -> AsyncIterator[CachedCompiler]:
     """With `precompile_on_demand`, a program may wait for seconds, once."""
-    async with Compiler.open(
+    async with CachedCompiler.open(
         work_dir=settings.work_dir,
         data_dir=settings.data_dir,
         cache_bytes=settings.compile_cache_mb * MIB,

@@ -10,7 +10,7 @@ import structlog
 
 from deemster.background_task import background_task
 from deemster.domain.errors import DeemsterError
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import unreserved_cores
 from deemster.settings import Settings

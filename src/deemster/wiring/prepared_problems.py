@@ -7,7 +7,7 @@ from pathlib import Path
 from deemster.domain.problem_ceilings import ProblemCeilings
 from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedProblems
 from deemster.problems.revision import OpenRevision
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
 
 

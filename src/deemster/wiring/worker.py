@@ -29,7 +29,7 @@ from deemster.pipeline.work.heartbeat import (
 from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.pipeline.work.judge_stage import JudgeStage
 from deemster.pipeline.work.judging_first import JudgingFirst
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import reserve_cores, usual_slots

@@ -22,7 +22,7 @@ from deemster.domain.problem import (
 from deemster.domain.source import Source, single_file
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.submission_judge import ignore
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.lanes import Lanes

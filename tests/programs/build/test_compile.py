@@ -29,7 +29,7 @@ async def test_compiler_messages_use_the_file_names_of_the_user(
     async with shared_language("c") as runner:
         built = await runner.build("int main(void) { return x; }", name="solution.c")
         assert str(runner.directory.parent) not in repr(built)
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert "solution.c:1:25: error: " in built.compilation.output
     assert "/code" not in built.compilation.output
@@ -128,7 +128,7 @@ async def test_an_unclear_entry_point_is_a_compile_error(
     """A3: it is not a Judge Error."""
     async with shared_language(language) as runner:
         built = await runner.build_source(Source(dict.fromkeys(files, b""), main=main))
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert message in built.compilation.output
 
@@ -175,13 +175,13 @@ STARTED = {
 
 def starting(built: Build, source: Source) -> Build:
     """The same classes, started as this source says: the compiler takes half a second."""
-    assert built.artifact is not None, built.compilation
-    request = make_request(built.artifact.toolchain, source)
+    assert built.program is not None, built.compilation
+    request = make_request(built.program.toolchain, source)
     assert isinstance(request, CompileRequest)
     assert request.step is not None
-    entry, problem = finish_build(request, request.step, built.artifact.directory)
+    entry, problem = finish_build(request, request.step, built.program.directory)
     assert problem == ""
-    return replace(built, artifact=replace(built.artifact, entry=entry))
+    return replace(built, program=replace(built.program, entry=entry))
 
 
 async def test_java_starts_the_named_class_or_file_else_main(
@@ -243,7 +243,7 @@ async def test_java_without_a_unique_main_method_is_a_compile_error(
 ) -> None:
     async with shared_language("java") as runner:
         built = await runner.build_source(Source(files, main=main))
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert message in built.compilation.output
 
@@ -305,7 +305,7 @@ async def test_a_compiler_can_not_read_files_of_the_host(
     """X6, X7"""
     async with shared_language("c") as runner:
         built = await runner.build(text)
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert message in built.compilation.output
 
@@ -315,7 +315,7 @@ async def test_too_many_messages_stop_the_compiler(shared_language: OpenLanguage
     text = f"#warning {'x' * 1500}\n" * 600 + "int main(void) {}"
     async with shared_language("c") as runner:
         built = await runner.build(text)
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     assert built.compilation.status is RunStatus.OUTPUT_LIMIT
     assert built.compilation.output.endswith("The compiler wrote more than 1 MB.")
@@ -328,7 +328,7 @@ async def test_only_the_beginning_of_many_messages_is_shown(
     text = f"#warning {'é' * 80}\n" * 400 + "int main(void) {}"
     async with shared_language("c") as runner:
         built = await runner.build(text)
-    assert built.artifact is not None
+    assert built.program is not None
     assert built.compilation is not None
     shown, _, more = built.compilation.output.rpartition("\n… and ")
     assert len(shown.encode()) < 1.1 * SHOWN_BYTES
@@ -340,8 +340,8 @@ async def test_the_source_is_not_in_the_directory_of_the_program(
 ) -> None:
     async with shared_language("c") as runner:
         built = await runner.build("int main(void) {}")
-        assert built.artifact is not None
-        names = [path.name for path in built.artifact.directory.iterdir()]
+        assert built.program is not None
+        names = [path.name for path in built.program.directory.iterdir()]
     assert names == ["program"]
 
 
@@ -379,7 +379,7 @@ async def test_a_compiler_that_only_waited_is_tried_again(
             step=replace(request.step, limits=limits),
         )
         built = await run_request(runner.boxes, slow, runner.directory)
-    assert built.artifact is None
+    assert built.program is None
     assert built.compilation is not None
     ended_by = RunStatus.WALL_LIMIT if starved else RunStatus.TIME_LIMIT
     assert built.compilation.status is ended_by

@@ -12,8 +12,8 @@ import pytest
 
 from deemster.domain.limits import Limits
 from deemster.domain.source import single_file
+from deemster.programs.build.cached_compiler import CachedCompiler
 from deemster.programs.build.compile import Build
-from deemster.programs.build.compiler import Compiler
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.precompile import WORTH_USES
 from deemster.programs.build.toolchain import Missing, Toolchain
@@ -34,7 +34,7 @@ SMALL_USED = "! /data/cstddef.gch\n"
 @dataclass(frozen=True, slots=True)
 class CompilerSetup:
     boxes: Boxes
-    compiler: Compiler
+    compiler: CachedCompiler
     toolchain: Toolchain
 
     async def build(self, text: str) -> Build:
@@ -47,8 +47,8 @@ class CompilerSetup:
         source = single_file(self.toolchain.language, "program", text.encode())
         async with self.compiler.built(self.boxes, self.toolchain, source) as build:
             assert build.compilation is not None
-            assert build.artifact is not None, build.compilation.output
-            report = await execute(self.boxes, build.artifact, Limits())
+            assert build.program is not None, build.compilation.output
+            report = await execute(self.boxes, build.program, Limits())
             return build.compilation.output, report.stdout.decode()
 
 
@@ -201,9 +201,9 @@ async def test_the_compiled_program_is_the_same_without_the_header(shared: Path)
     async with prepared(shared, toolchain) as setup:
         for each in (toolchain, without):
             async with setup.compiler.built(setup.boxes, each, source) as build:
-                assert build.artifact is not None
+                assert build.program is not None
                 assert build.compilation is not None
-                programs.append((build.artifact.directory / "program").read_bytes())
+                programs.append((build.program.directory / "program").read_bytes())
                 assert build.compilation.output.startswith(USED) is (each is toolchain)
     assert programs[0] == programs[1]
 
@@ -214,7 +214,7 @@ async def test_an_error_without_the_header_is_an_error_with_it(shared: Path, hea
     """A macro can break the standard library."""
     async with prepared(shared, await showing_headers("cpp")) as setup:
         build = await setup.build(head + HELLO)
-    assert build.artifact is None
+    assert build.program is None
 
 
 @pytest.mark.corpus

@@ -20,8 +20,8 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, main_file, unpack_files
 from deemster.pipeline.execute.live_io import InputSource, LiveProgram
 from deemster.pipeline.execute.output_log import OutputLog
-from deemster.programs.build.compile import Artifact, Build, retry_if_starved
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
+from deemster.programs.build.compile import Build, CompiledProgram, retry_if_starved
 from deemster.programs.execute import command_for, detect_memory_limit
 from deemster.programs.output import Tail
 from deemster.programs.scratch import StagedFiles, list_scratch, read_scratch_file
@@ -62,11 +62,11 @@ class ProgramRun:
             compiled = compile_result(build)
             if build.compilation is not None and self.details.options.compile_wall_ms is None:
                 retry_if_starved(build.compilation.starved, self.details.tries)
-            if build.artifact is None:
+            if build.program is None:
                 return ExecutionResult(RunStatus.COMPILE_ERROR, compile=compiled)
             if compiled is not None and self.details.io is not ProgramIo.BATCH:
                 await self.on_compiled(compiled)
-            result = await self._run_artifact(build.artifact, source)
+            result = await self._run_program(build.program, source)
             return replace(result, compile=compiled)
 
     def _compile_limits(self, language: Language) -> Limits | None:
@@ -86,31 +86,31 @@ class ProgramRun:
             ),
         )
 
-    async def _run_artifact(self, artifact: Artifact, source: Source) -> ExecutionResult:
+    async def _run_program(self, program: CompiledProgram, source: Source) -> ExecutionResult:
         details, options = self.details, self.details.options
         command = command_for(
-            artifact,
+            program,
             details.limits.of_run(),
             tuple(details.args),
             interpreter_args=tuple(options.interpreter_args),
         )
         if options.all_tools:
             command = replace(command, view=None)
-        main = main_file(artifact.toolchain.language, source)
+        main = main_file(program.toolchain.language, source)
         extra = {name: each for name, each in source.files.items() if name != main}
         reports = []
         returned: Mapping[str, bytes] = {}
         for _ in range(max(options.runs, 1)):
             self.output.clear()
             self.output.restart_clock()
-            report, returned = await self._run_once(artifact, command, extra)
+            report, returned = await self._run_once(program, command, extra)
             reports.append(report)
             if report.status is not RunStatus.OK:
                 break
         return summarise(reports, returned)
 
     async def _run_once(
-        self, artifact: Artifact, command: Command, extra: Mapping[str, bytes]
+        self, program: CompiledProgram, command: Command, extra: Mapping[str, bytes]
     ) -> tuple[Report, Mapping[str, bytes]]:
         options = self.details.options
         returned: dict[str, bytes] = {}
@@ -118,7 +118,7 @@ class ProgramRun:
         collector = None
         if options.return_files or options.return_changed_files:
             collector = partial(collect, options, extra, returned)
-        step = artifact.toolchain.language.run
+        step = program.toolchain.language.run
         if self.details.io is not ProgramIo.BATCH:
             live = LiveProgram(self.details, self.inputs, self.output, self.idle_s)
             report = await live.run(self.boxes, command, stage, collector)

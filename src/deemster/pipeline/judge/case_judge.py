@@ -26,7 +26,7 @@ from deemster.pipeline.judge.jury.checker_budget import CheckerBudget, is_far_to
 from deemster.pipeline.judge.jury.interactor import Transcript, WrittenBytes, interact
 from deemster.pipeline.judge.jury.programs import PreparedJuryProgram, jury_limits
 from deemster.pipeline.judge.jury.protocols import INTERACTORS, with_unit
-from deemster.programs.build.compile import Artifact
+from deemster.programs.build.compile import CompiledProgram
 from deemster.programs.execute import command_for, detect_memory_limit
 from deemster.programs.output import FileOutput, Head, Spool, Tail, head_of_file
 from deemster.programs.scratch import StagedFiles
@@ -98,7 +98,7 @@ class CaseJudge:
     root: Path
     """The directory of the revision."""
     problem: Problem
-    artifact: Artifact
+    program: CompiledProgram
     time_ms: int
     programs: Mapping[JuryProgram, PreparedJuryProgram]
     work_dir: Path
@@ -215,7 +215,7 @@ class CaseJudge:
             )
 
     async def _interact(self, boxes: Boxes, run: CheckerRun, check: ProgramCheck) -> RunResult:
-        step = self.artifact.toolchain.language.run
+        step = self.program.toolchain.language.run
         stderr = Tail()
         case = run.case
         interaction = await interact(
@@ -312,7 +312,7 @@ class CaseJudge:
         else:
             with await SealedInput.load(stdin) as sealed:
                 report = await run(stdin=sealed)
-        report = detect_memory_limit(self.artifact.toolchain.language.run, report, stderr.kept)
+        report = detect_memory_limit(self.program.toolchain.language.run, report, stderr.kept)
         result = RunResult(report, stderr.text, stdout.text)
         if file_output and file_output.problem and report.status is RunStatus.OK:
             verdict = Verdict.OUTPUT_LIMIT if file_output.is_too_big else Verdict.WRONG_ANSWER
@@ -333,7 +333,7 @@ class CaseJudge:
     def _command(self, case: Case) -> Command:
         key = (case.time_ms, case.memory_bytes, case.args)
         if key not in self.commands:
-            self.commands[key] = command_for(self.artifact, self._limits(case), case.args)
+            self.commands[key] = command_for(self.program, self._limits(case), case.args)
         return self.commands[key]
 
     def _limits(self, case: Case) -> Limits:
@@ -361,7 +361,7 @@ class CaseJudge:
         return StagedFiles(files) if files else None
 
     def _limit_ms(self, case: Case) -> int:
-        allowance = self.artifact.toolchain.language.run.extra_cpu_ms
+        allowance = self.program.toolchain.language.run.extra_cpu_ms
         return self._time_ms(case) + allowance
 
     def _time_ms(self, case: Case) -> int:
@@ -427,7 +427,7 @@ class PreparedCase:
     async def outcome(self) -> CaseOutcome:
         """Waits until the program has ended, after its run was started."""
         report = await self.run.report()
-        step = self.judge.artifact.toolchain.language.run
+        step = self.judge.program.toolchain.language.run
         report = detect_memory_limit(step, report, self.stderr.kept)
         compared = await finish_comparison(self.comparer)
         result = RunResult(report, self.stderr.text, self.stdout.text, compared)

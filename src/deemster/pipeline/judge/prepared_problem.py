@@ -20,8 +20,8 @@ from deemster.pipeline.judge.case_judge import CaseJudge
 from deemster.pipeline.judge.jury.programs import PreparedJuryProgram, prepare_program
 from deemster.pipeline.judge.sources import jury_programs
 from deemster.pipeline.judge.submission_judge import SubmissionJudge, ignore, not_run
-from deemster.programs.build.compile import Artifact, Build
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
+from deemster.programs.build.compile import Build, CompiledProgram
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.lanes import Lanes
 
@@ -95,19 +95,17 @@ class PreparedProblem:
         )
         if self.problem.submit_answer:
             return await judge.judge(self.answer_judge(source), source, language)
-        if build is not None and build.artifact is not None:
-            toolchain = build.artifact.toolchain
+        if build is not None and build.program is not None:
+            toolchain = build.program.toolchain
         else:
             toolchain = await self.build_tools.toolchains.require(language)
         async with AsyncExitStack() as stack:
             build = build or await self._build(stack, toolchain, source)
             record = record_of(build, language, toolchain.version)
-            if build.artifact is None:
+            if build.program is None:
                 cases = not_run(self.problem)
                 return JuryJudgement(Verdict.COMPILE_ERROR, cases, compiled=record)
-            case_judge = self._case_judge(
-                build.artifact, language, source, time_ms, time_factor
-            )
+            case_judge = self._case_judge(build.program, language, source, time_ms, time_factor)
             record = replace(record, run_argv=case_judge.command_line())
             return await judge.judge(case_judge, source, language, record)
 
@@ -129,7 +127,7 @@ class PreparedProblem:
 
     def _case_judge(
         self,
-        artifact: Artifact,
+        program: CompiledProgram,
         language: Language,
         source: Source,
         time_ms: int,
@@ -138,7 +136,7 @@ class PreparedProblem:
         return CaseJudge(
             root=self.root,
             problem=self.problem,
-            artifact=artifact,
+            program=program,
             time_ms=time_ms,
             programs=self.programs,
             work_dir=self.build_tools.work_dir,

@@ -26,7 +26,7 @@ from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.pipeline.execute.program_run import ProgramRun
 from deemster.pipeline.execute.typed_input import TypedInputs
 from deemster.pipeline.verdict.attempt import Full, settle_execution
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.sandbox.boxes import Boxes
 from deemster.store import executions
 from deemster.store.notifications import notify_output

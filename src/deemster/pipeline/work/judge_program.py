@@ -16,8 +16,8 @@ from deemster.pipeline.judge.prepared_problem import PreparedProblem, PreparedPr
 from deemster.pipeline.judge.sources import FilledTooLarge, contestant_source
 from deemster.pipeline.judge.submission_judge import not_run
 from deemster.pipeline.work.compile_ahead import CompileAhead
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.compile import Build, retry_if_starved
-from deemster.programs.build.compiler import BuildTools
 
 READY_S: Final = 10.0
 """Longest time for which things are fetched for a run before it waits for a slot."""

@@ -56,7 +56,9 @@ class CompilerStarved(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Artifact:
+class CompiledProgram:
+    """A program that can be run: what a compiler has made, or sources that need no compiler."""
+
     toolchain: Toolchain
     directory: Path
     """Mounted at /code in the sandbox."""
@@ -70,7 +72,7 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    artifact: Artifact | None
+    program: CompiledProgram | None
     """None after a compile error."""
     compilation: Compilation | None
     """None for a language without a compiler."""
@@ -92,7 +94,7 @@ class CompileRequest:
 
 
 async def build(boxes: Boxes, toolchain: Toolchain, source: Source, workspace: Path) -> Build:
-    """Builds without a cache; see `Compiler` for one that has it."""
+    """Builds without a cache; see `CachedCompiler` for one that has it."""
     request = make_request(toolchain, source)
     return (
         request if isinstance(request, Build) else await run_request(boxes, request, workspace)
@@ -178,10 +180,10 @@ async def run_request(boxes: Boxes, request: CompileRequest, workspace: Path) ->
         ) from fault
 
 
-def script(request: CompileRequest, directory: Path) -> Artifact:
+def script(request: CompileRequest, directory: Path) -> CompiledProgram:
     names = source_files(request.toolchain.language, request.source.files)
     others = tuple(name for name in names if name != request.main)
-    return Artifact(request.toolchain, directory, request.main or "", others)
+    return CompiledProgram(request.toolchain, directory, request.main or "", others)
 
 
 def write_sources(workspace: Path, source: Source) -> Path:
@@ -193,7 +195,7 @@ def write_sources(workspace: Path, source: Source) -> Path:
 async def run_compiler(
     boxes: Boxes, request: CompileRequest, step: CompileStep, workspace: Path
 ) -> Build:
-    sources, target = workspace / "source", make_directory(workspace / "artifact")
+    sources, target = workspace / "source", make_directory(workspace / "program")
     collector = OutputCollector(
         step.output or BYTECODE_FILE, target, max_bytes=step.limits.scratch_bytes
     )
@@ -228,7 +230,9 @@ async def run_compiler(
         return Build(None, compilation)
     added = step.bytecode and await asyncio.to_thread(add_bytecode, sources, target)
     bytecode = target if added else None
-    return Build(Artifact(request.toolchain, directory, entry, bytecode=bytecode), compilation)
+    return Build(
+        CompiledProgram(request.toolchain, directory, entry, bytecode=bytecode), compilation
+    )
 
 
 def add_bytecode(sources: Path, compiled: Path) -> bool:

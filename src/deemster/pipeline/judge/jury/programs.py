@@ -12,8 +12,8 @@ from deemster.domain.problem import JuryProgram, Problem, ProblemLimits
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import jury_source, read_program
-from deemster.programs.build.compile import Artifact
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
+from deemster.programs.build.compile import CompiledProgram
 from deemster.programs.execute import command_for
 from deemster.programs.scratch import OutputCollector, StagedFiles, link_missing
 from deemster.programs.workspace import workspace
@@ -38,7 +38,7 @@ class JuryFault(Refused):
 class PreparedJuryProgram:
     name: str
     args: tuple[str, ...]
-    artifact: Artifact | None
+    compiled: CompiledProgram | None
     """None for a script, which `directory` contains."""
     directory: Path
     links: Mapping[str, str] = field(default_factory=dict)
@@ -46,8 +46,8 @@ class PreparedJuryProgram:
 
     def command(self, args: tuple[str, ...], limits: Limits, data: Path | None) -> Command:
         """`data` is mounted at /data."""
-        if self.artifact is not None:
-            return replace(command_for(self.artifact, limits, self.args + args), data=data)
+        if self.compiled is not None:
+            return replace(command_for(self.compiled, limits, self.args + args), data=data)
         return Command(
             argv=(f"{CODE_DIR}/{RUN}", *self.args, *args),
             limits=limits,
@@ -101,15 +101,15 @@ async def prepare_program(
     except Refused as refusal:
         raise JuryFault(f"{program.path} can't be run. {refusal}") from refusal
     async with build_tools.compiler.built(boxes, toolchain, source) as build:
-        if build.artifact is None and looks_like_python2(source.files):
+        if build.program is None and looks_like_python2(source.files):
             raise JuryFault(f"{program.path} {NEEDS_PYTHON2}")
-        if build.artifact is None:
+        if build.program is None:
             output = build.compilation.output if build.compilation else ""
             raise JuryFault(f"{program.path} doesn't compile:\n{output[:MESSAGE_BYTES]}")
-        directory = build.artifact.directory
+        directory = build.program.directory
         data = {name.split("/")[0] for name in source.files if not language.is_source(name)}
         links = {name: to for name, to in links_to(directory).items() if name in data}
-        yield PreparedJuryProgram(program.name, program.args, build.artifact, directory, links)
+        yield PreparedJuryProgram(program.name, program.args, build.program, directory, links)
 
 
 async def build_scripted(

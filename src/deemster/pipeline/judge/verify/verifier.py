@@ -22,7 +22,7 @@ from deemster.pipeline.judge.verify.package_checks import PackageFinding, check_
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.judge.verify.without_grader import without_grader
 from deemster.problems.revision import Revision
-from deemster.programs.build.compiler import BuildTools
+from deemster.programs.build.cached_compiler import BuildTools
 from deemster.sandbox.lanes import Lanes
 
 NOT_JUDGED = "It was not judged, because the validator does not end."

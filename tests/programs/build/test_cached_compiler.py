@@ -1,4 +1,4 @@
-"""Tests for build/compiler.py: a program is built once, and the cache survives faults."""
+"""A program is built once, and the cache of builds survives faults."""
 
 import asyncio
 import fcntl
@@ -20,11 +20,14 @@ from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source, single_file
 from deemster.locks import lock_current
-from deemster.programs.build import compiler as compiler_module
-from deemster.programs.build import held_builds
+from deemster.programs.build import cached_compiler, recent_builds
 from deemster.programs.build.cache import DirectoryCache
+from deemster.programs.build.cached_compiler import (
+    ERROR_LIFETIME_S,
+    CachedBuild,
+    CachedCompiler,
+)
 from deemster.programs.build.compile import Build
-from deemster.programs.build.compiler import ERROR_LIFETIME_S, CachedBuild, Compiler
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchain
 from deemster.programs.execute import execute
@@ -42,7 +45,7 @@ WRONG = b"int main(void) { return x; }\n"
 class CompilerSetup:
     settings: Settings
     boxes: Boxes
-    compiler: Compiler
+    compiler: CachedCompiler
     toolchain: Toolchain
 
     async def build(self, content: bytes, limits: Limits | None = None) -> Build:
@@ -56,8 +59,8 @@ class CompilerSetup:
     async def run(self, content: bytes) -> tuple[bool, bytes]:
         source = single_file(self.toolchain.language, "program", content)
         async with self.compiler.built(self.boxes, self.toolchain, source) as build:
-            assert build.artifact is not None, build.compilation
-            report = await execute(self.boxes, build.artifact, Limits())
+            assert build.program is not None, build.compilation
+            report = await execute(self.boxes, build.program, Limits())
             return build.from_cache, report.stdout
 
     @property
@@ -162,7 +165,7 @@ async def test_cancelling_at_any_moment_leaves_no_incomplete_entry(tmp_path: Pat
 async def test_a_compile_error_is_cached_for_a_limited_time(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as setup:
         first, again = await setup.build(WRONG), await setup.build(WRONG)
-        assert (first.artifact, again.artifact) == (None, None)
+        assert (first.program, again.program) == (None, None)
         assert again.from_cache
         assert again.compilation == first.compilation
         (entry,) = setup.entries
@@ -204,24 +207,24 @@ async def test_a_tampered_entry_is_compiled_again(tmp_path: Path) -> None:
         assert await setup.run(HELLO) == (True, b"hello\n")
 
 
-async def test_a_held_build_is_not_read_again(
+async def test_a_recent_build_is_not_read_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[str] = []
 
-    take = compiler_module.take_build
+    take = cached_compiler.take_build
 
     def take_build(cache: DirectoryCache, key: str, *arguments: Any) -> CachedBuild | None:
         reads.append(key)
         return take(cache, key, *arguments)
 
-    monkeypatch.setattr(compiler_module, "take_build", take_build)
+    monkeypatch.setattr(cached_compiler, "take_build", take_build)
     async with open_setup(tmp_path) as setup:
         assert [(await setup.run(HELLO))[0] for _ in range(4)] == [False, True, True, True]
     assert len(reads) == 2, "once before it was built, and once from the cache"
 
 
-async def test_a_held_build_that_was_changed_or_removed_is_made_again(tmp_path: Path) -> None:
+async def test_a_recent_build_that_was_changed_or_removed_is_made_again(tmp_path: Path) -> None:
     async with open_setup(tmp_path) as setup:
         for _ in range(2):
             await setup.build(HELLO)
@@ -234,8 +237,10 @@ async def test_a_held_build_that_was_changed_or_removed_is_made_again(tmp_path: 
         assert await setup.run(HELLO) == (False, b"hello\n")
 
 
-async def test_few_builds_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_builds, "MOST_HELD", 2)
+async def test_few_recent_builds_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent_builds, "MOST_HELD", 2)
     async with open_setup(tmp_path) as setup:
         for number in range(4):
             program = HELLO + f"// {number}".encode()
@@ -259,10 +264,10 @@ async def test_a_build_in_use_stays_while_the_cache_evicts_others(tmp_path: Path
         source = single_file(setup.toolchain.language, "program", HELLO)
         async with setup.compiler.built(setup.boxes, setup.toolchain, source) as build:
             assert build.from_cache
-            assert build.artifact is not None
+            assert build.program is not None
             for number in range(8):
                 await setup.build(HELLO + f"// {number}".encode())
-            report = await execute(setup.boxes, build.artifact, Limits())
+            report = await execute(setup.boxes, build.program, Limits())
         assert report.stdout == b"hello\n"
         kept = sum(path.stat().st_size for entry in setup.entries for path in entry.rglob("*"))
         assert kept < 4 * MIB

@@ -19,9 +19,9 @@ from deemster.domain.source import Source
 from deemster.locks import acquire
 from deemster.programs.build.cache import CachedDirectory, DirectoryCache
 from deemster.programs.build.compile import (
-    Artifact,
     Build,
     Compilation,
+    CompiledProgram,
     CompileRequest,
     add_bytecode,
     key_of,
@@ -30,8 +30,8 @@ from deemster.programs.build.compile import (
     with_precompiled,
     write_sources,
 )
-from deemster.programs.build.held_builds import HeldBuilds
 from deemster.programs.build.precompile import Precompiler
+from deemster.programs.build.recent_builds import RecentBuilds
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.programs.workspace import no_work_directory, workspace
 from deemster.sandbox.boxes import Boxes
@@ -59,7 +59,7 @@ class BuildRecord(BaseModel):
     """None after a compile error."""
 
 
-class Compiler:
+class CachedCompiler:
     def __init__(
         self,
         work_dir: Path,
@@ -71,7 +71,7 @@ class Compiler:
         self._cache = cache
         self._precompiler = precompiler
         self._builds: SingleFlight[str, Build] = SingleFlight()
-        self._held = HeldBuilds(cache_bytes)
+        self._recent = RecentBuilds(cache_bytes)
         self._warned = False
 
     @classmethod
@@ -83,7 +83,7 @@ class Compiler:
         data_dir: Path,
         cache_bytes: int,
         precompile_on_demand: bool = True,
-    ) -> AsyncIterator["Compiler"]:
+    ) -> AsyncIterator["CachedCompiler"]:
         """Caches builds below `data_dir`, up to `cache_bytes`; 0 turns the cache off.
 
         With `precompile_on_demand`, the fourth program that could use a precompiled header
@@ -103,7 +103,7 @@ class Compiler:
         try:
             yield compiler
         finally:
-            compiler._held.close()
+            compiler._recent.close()
             precompiler.close()
 
     async def prepare(self, boxes: Boxes, toolchains: Iterable[Toolchain]) -> None:
@@ -167,7 +167,7 @@ class Compiler:
         while found is None:
             built = await self._builds.run(key, build)
             # Another caller's program is in its own work directory; a failure can be shared.
-            if own or built.artifact is None:
+            if own or built.program is None:
                 return built
             _, found = await self._find(stack, cache, request, step)
         return found
@@ -192,14 +192,14 @@ class Compiler:
     ) -> tuple[str, Build | None]:
         """Returns the key of the build, and the build if it is in the cache.
 
-        What is not held already is searched by one call in a thread, because each takes time
+        What is not kept already is searched by one call in a thread, because each takes time
         to wake up.
         """
         known_key = key_of(request, step) if is_small(request.source) else None
-        held = self._held.take(known_key) if known_key is not None else None
-        if known_key is not None and held is not None:
-            stack.callback(held.release)
-            return known_key, held.build
+        recent = self._recent.take(known_key) if known_key is not None else None
+        if known_key is not None and recent is not None:
+            stack.callback(recent.release)
+            return known_key, recent.build
 
         def find() -> tuple[str, CachedBuild | None]:
             key = known_key or key_of(request, step)
@@ -213,7 +213,7 @@ class Compiler:
             return key, None
         # Sources, which interpreted programs are, stay on the disk for no longer than needed.
         release_found = (
-            found.release if found.sources else self._held.add(key, found.build, found.entry)
+            found.release if found.sources else self._recent.add(key, found.build, found.entry)
         )
         stack.callback(release_found)
         return key, found.build
@@ -221,7 +221,7 @@ class Compiler:
     async def _store(
         self, cache: DirectoryCache, key: str, step: CompileStep, build: Build
     ) -> None:
-        artifact, compilation = build.artifact, build.compilation
+        program, compilation = build.program, build.compilation
         if compilation is None or compilation.status not in REPEATABLE:
             return
         record = BuildRecord(
@@ -229,9 +229,9 @@ class Compiler:
             output=compilation.output,
             ms=compilation.ms,
             status=compilation.status,
-            entry=artifact.entry if artifact else None,
+            entry=program.entry if program else None,
         )
-        directory = stored_files(artifact, step) if artifact else None
+        directory = stored_files(program, step) if program else None
         abandoned = threading.Event()
         try:
             await asyncio.to_thread(
@@ -255,7 +255,7 @@ class BuildTools:
 
     catalogue: Catalogue
     toolchains: Toolchains
-    compiler: Compiler
+    compiler: CachedCompiler
     work_dir: Path
 
 
@@ -274,9 +274,9 @@ class CachedBuild:
         self.entry.release()
 
 
-def stored_files(artifact: Artifact, step: CompileStep) -> Path | None:
+def stored_files(program: CompiledProgram, step: CompileStep) -> Path | None:
     """Sources are not stored: only what a compiler has made of them."""
-    return artifact.directory if step.output else artifact.bytecode
+    return program.directory if step.output else program.bytecode
 
 
 def is_small(source: Source) -> bool:
@@ -300,15 +300,18 @@ def take_build(
         return CachedBuild(Build(None, compilation, from_cache=True), entry, None)
     assert request.step is not None
     if request.step.output and entry.directory is not None:
-        artifact, sources = Artifact(request.toolchain, entry.directory, record.entry), None
+        program, sources = (
+            CompiledProgram(request.toolchain, entry.directory, record.entry),
+            None,
+        )
     else:
-        artifact, sources = take_sources(entry, record.entry, work_dir, request)
-    return CachedBuild(Build(artifact, compilation, from_cache=True), entry, sources)
+        program, sources = take_sources(entry, record.entry, work_dir, request)
+    return CachedBuild(Build(program, compilation, from_cache=True), entry, sources)
 
 
 def take_sources(
     entry: CachedDirectory, started: str, work_dir: Path, request: CompileRequest
-) -> tuple[Artifact, tuple[Path, int]]:
+) -> tuple[CompiledProgram, tuple[Path, int]]:
     """Writes the sources, which are run themselves, and adds the stored bytecode."""
     sources, bytecode = None, entry.directory
     try:
@@ -321,7 +324,7 @@ def take_sources(
             remove(*sources)
         entry.release()
         raise
-    return Artifact(request.toolchain, directory, started, bytecode=bytecode), sources
+    return CompiledProgram(request.toolchain, directory, started, bytecode=bytecode), sources
 
 
 def take_fresh(cache: DirectoryCache, key: str) -> CachedDirectory | None:

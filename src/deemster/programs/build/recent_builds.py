@@ -1,4 +1,5 @@
-"""Holds compiled programs that were used last: the next use takes no thread, and reads no file.
+"""Keeps the compiled programs that were used last in memory: using them again takes no thread
+and reads no file.
 
 A program that is run on samples is often submitted next, and a session runs the same program
 with other input."""
@@ -19,14 +20,14 @@ MOST_FILES: Final = 16
 MOST_BYTES: Final = 4 << 20
 """Of one build."""
 MOST_OF_CACHE: Final = 0.25
-"""Share of the cache that held builds may use: it can't evict them."""
+"""Share of the cache that these builds may use: it can't evict them."""
 
 FileStamps = dict[str, tuple[int, int, int, int]]
 """Inode, time of change, size and mode of each file."""
 
 
 @dataclass(slots=True)
-class HeldBuild:
+class RecentBuild:
     build: Build
     entry: CachedDirectory
     stamps: FileStamps
@@ -42,47 +43,47 @@ class HeldBuild:
             self.entry.release()
 
 
-class HeldBuilds:
+class RecentBuilds:
     def __init__(self, cache_bytes: int) -> None:
         self._most_bytes = min(MOST_BYTES, cache_bytes * MOST_OF_CACHE / MOST_HELD)
-        self._held: OrderedDict[str, HeldBuild] = OrderedDict()
+        self._recent: OrderedDict[str, RecentBuild] = OrderedDict()
 
     def add(self, key: str, build: Build, entry: CachedDirectory) -> Callable[[], None]:
         """Returns what the caller has to call after its use, instead of `entry.release`."""
-        stamps = None if build.artifact is None else file_stamps(build.artifact.directory)
-        if stamps is None or not self._is_small(stamps) or key in self._held:
+        stamps = None if build.program is None else file_stamps(build.program.directory)
+        if stamps is None or not self._is_small(stamps) or key in self._recent:
             return entry.release
-        held = self._held[key] = HeldBuild(build, entry, stamps, users=1)
-        if len(self._held) > MOST_HELD:
-            self._drop(next(iter(self._held)))
-        return held.release
+        recent = self._recent[key] = RecentBuild(build, entry, stamps, users=1)
+        if len(self._recent) > MOST_HELD:
+            self._drop(next(iter(self._recent)))
+        return recent.release
 
-    def take(self, key: str) -> HeldBuild | None:
+    def take(self, key: str) -> RecentBuild | None:
         """The caller releases it after its use. A build whose files were changed is dropped."""
-        held = self._held.get(key)
-        if held is None:
+        recent = self._recent.get(key)
+        if recent is None:
             return None
-        assert held.build.artifact is not None
-        if file_stamps(held.build.artifact.directory) != held.stamps:
+        assert recent.build.program is not None
+        if file_stamps(recent.build.program.directory) != recent.stamps:
             self._drop(key)
             return None
-        self._held.move_to_end(key)
-        os.utime(held.entry.lock)  # for the order of eviction
-        held.users += 1
-        return held
+        self._recent.move_to_end(key)
+        os.utime(recent.entry.lock)  # for the order of eviction
+        recent.users += 1
+        return recent
 
     def close(self) -> None:
-        while self._held:
-            self._drop(next(iter(self._held)))
+        while self._recent:
+            self._drop(next(iter(self._recent)))
 
     def _is_small(self, stamps: FileStamps) -> bool:
         size = sum(each for _, _, each, _ in stamps.values())
         return len(stamps) <= MOST_FILES and size <= self._most_bytes
 
     def _drop(self, key: str) -> None:
-        held = self._held.pop(key)
-        held.is_dropped = True
-        held.release_if_unused()
+        recent = self._recent.pop(key)
+        recent.is_dropped = True
+        recent.release_if_unused()
 
 
 def file_stamps(directory: Path) -> FileStamps | None:
