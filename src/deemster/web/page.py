@@ -47,7 +47,7 @@ YEAR_S: Final = 365 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRequest:
     request: Request
     state: AppState
     caller: Account | None
@@ -140,7 +140,7 @@ class Page:
         return RedirectResponse(path, 303)
 
 
-Endpoint = Callable[[Page], Awaitable[Response]]
+Endpoint = Callable[[PageRequest], Awaitable[Response]]
 
 
 def page_route(
@@ -152,7 +152,7 @@ def page_route(
     """
 
     async def handle(request: Request) -> Response:
-        page = Page(request, app_state(request), None, "", language_of(request))
+        page = PageRequest(request, app_state(request), None, "", language_of(request))
         try:
             page = await open_page(request, permission_of(method, path), is_upload=is_upload)
             return await endpoint(page)
@@ -165,7 +165,7 @@ def page_route(
     return DirectRoute(path, handle, methods=[method])
 
 
-async def open_page(request: Request, need: object, *, is_upload: bool = False) -> Page:
+async def open_page(request: Request, need: object, *, is_upload: bool = False) -> PageRequest:
     """Checks who asks, and that another site did not send the form (O6)."""
     state = app_state(request)
     digest = session_of(request)
@@ -188,7 +188,7 @@ async def open_page(request: Request, need: object, *, is_upload: bool = False) 
         form = {} if is_upload else await read_form(request)
         if not is_upload and caller is not None and digest is not None:
             state.auth.cookies.check_csrf_token(form.get(CSRF_FIELD, ""), digest)
-    return Page(request, state, caller, token, language_of(request), form)
+    return PageRequest(request, state, caller, token, language_of(request), form)
 
 
 async def session_account(request: Request, digest: bytes, *, fresh: bool) -> Account | None:
@@ -213,7 +213,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
     return {name: values[-1] for name, values in fields.items()}
 
 
-def error_page(page: Page, error: DeemsterError) -> Response:
+def error_page(page: PageRequest, error: DeemsterError) -> Response:
     kind = kind_of(type(error))
     response = page.render(
         "error.html",

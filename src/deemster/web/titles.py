@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from deemster.api.problems import problem_titles
-from deemster.web.page import Page
+from deemster.web.page import PageRequest
 
 
-async def titles_of(page: Page, problems: Iterable[str]) -> dict[str, str]:
+async def titles_of(page: PageRequest, problems: Iterable[str]) -> dict[str, str]:
     """Returns the titles of those problems that exist, by id."""
     found = await problem_titles(page.state, problems)
     return {

@@ -13,7 +13,7 @@ from deemster.api.http.errors import Malformed, TooSlow, WrongMedia
 from deemster.api.http.upload import UPLOAD_TIMEOUT_S, parts_of
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
-from deemster.web.page import CSRF_FIELD, MOST_FIELDS, Page
+from deemster.web.page import CSRF_FIELD, MOST_FIELDS, PageRequest
 
 MULTIPART: Final = b"multipart/form-data"
 FIELD_BYTES: Final = 4096
@@ -72,7 +72,7 @@ class FormWriter:
             self.fields[self._name] = self._value.decode("utf-8", "replace")
 
 
-async def read_upload(page: Page, target: BinaryIO, most_bytes: int) -> FormWriter:
+async def read_upload(page: PageRequest, target: BinaryIO, most_bytes: int) -> FormWriter:
     """Refuses a form of another site before its file is stored: its token stands first."""
     media_type, options = parse_options_header(page.request.headers.get("content-type", ""))
     boundary = options.get(b"boundary", b"")
@@ -116,7 +116,7 @@ def parser_for(form: FormWriter, boundary: bytes) -> MultipartParser:
     )
 
 
-def check_token(page: Page, fields: Mapping[str, str]) -> None:
+def check_token(page: PageRequest, fields: Mapping[str, str]) -> None:
     digest = session_of(page.request)
     assert digest is not None, "only sessions have pages"
     page.state.auth.cookies.check_csrf_token(fields.get(CSRF_FIELD, ""), digest)

@@ -12,19 +12,19 @@ from deemster.api.session import close_session
 from deemster.domain.errors import NotFound
 from deemster.web.forms import SHOWN, parse_fields
 from deemster.web.language import COOKIE, LANGUAGES
-from deemster.web.page import LOG_IN, YEAR_S, Page, page_route
+from deemster.web.page import LOG_IN, YEAR_S, PageRequest, page_route
 
 HOME: Final = "/problems"
 SIGN_UP: Final = "/signup"
 
 
-async def show_log_in(page: Page) -> Response:
+async def show_log_in(page: PageRequest) -> Response:
     if page.caller is not None:
         return page.redirect(next_of(page))
     return page.render("login.html", next=next_of(page), name="")
 
 
-async def log_in_by_form(page: Page) -> Response:
+async def log_in_by_form(page: PageRequest) -> Response:
     name = page.form.get("name", "")
     try:
         asked = parse_fields(LogIn, name=name, password=page.form.get("password", ""))
@@ -34,7 +34,7 @@ async def log_in_by_form(page: Page) -> Response:
     return with_session(page, logged_in, page.redirect(next_of(page)))
 
 
-async def log_out(page: Page) -> Response:
+async def log_out(page: PageRequest) -> Response:
     digest = session_of(page.request)
     assert digest is not None, "only sessions have pages"
     await close_session(page.state, digest)
@@ -43,12 +43,12 @@ async def log_out(page: Page) -> Response:
     return response
 
 
-async def show_sign_up(page: Page) -> Response:
+async def show_sign_up(page: PageRequest) -> Response:
     check_sign_up(page)
     return page.render("signup.html", name="")
 
 
-async def sign_up(page: Page) -> Response:
+async def sign_up(page: PageRequest) -> Response:
     check_sign_up(page)
     name, password = page.form.get("name", ""), page.form.get("password", "")
     try:
@@ -60,7 +60,7 @@ async def sign_up(page: Page) -> Response:
     return with_session(page, logged_in, page.redirect(HOME))
 
 
-async def choose_language(page: Page) -> Response:
+async def choose_language(page: PageRequest) -> Response:
     chosen = page.form.get("language", "")
     response = page.redirect(next_of(page))
     if chosen in LANGUAGES:
@@ -68,19 +68,19 @@ async def choose_language(page: Page) -> Response:
     return response
 
 
-def check_sign_up(page: Page) -> None:
+def check_sign_up(page: PageRequest) -> None:
     if not page.state.settings.sign_up:
         raise NotFound("This judge does not allow sign-up: ask an admin for an account.")
 
 
-def with_session(page: Page, logged_in: LoggedIn, response: Response) -> Response:
+def with_session(page: PageRequest, logged_in: LoggedIn, response: Response) -> Response:
     auth = page.state.auth
     auth.cookies.write(response, logged_in.session.secret, keep_s=session_seconds(page.state))
     auth.devices.remember(response, logged_in.account.name, logged_in.password_hash)
     return response
 
 
-def next_of(page: Page) -> str:
+def next_of(page: PageRequest) -> str:
     """The page that was asked for before the log-in; never an address of another site."""
     given = page.form.get("next") or page.request.query_params.get("next") or HOME
     is_local = given.startswith("/") and not given.startswith("//")

@@ -12,7 +12,7 @@ from deemster.api.models.submissions import SourceOut, SubmissionOut
 from deemster.api.submissions import cached_submission, previous_submission, read_source
 from deemster.domain.errors import NotFound
 from deemster.domain.text_diff import unified_diff
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 COMPARE: Final = "/submissions/compare"
 KINDS: Final = {"+": "added", "-": "removed", "@": "place"}
@@ -37,7 +37,7 @@ class FileComparison:
     """The unified difference: each line with its name in the style sheet."""
 
 
-async def compare(page: Page) -> Response:
+async def compare(page: PageRequest) -> Response:
     asked = page.query(CompareQuery)
     old_id = asked.old or await previous_submission(page.state, page.account, asked.new)
     if old_id is None:
@@ -49,7 +49,7 @@ async def compare(page: Page) -> Response:
     return page.render("comparison.html", old=old, new=new, files=files)
 
 
-async def shown(page: Page, submission: str) -> SubmissionOut:
+async def shown(page: PageRequest, submission: str) -> SubmissionOut:
     entry = await cached_submission(page.state, page.account, submission)
     assert entry.body is not None, "an unknown submission was refused"
     return SubmissionOut.model_validate_json(entry.body)

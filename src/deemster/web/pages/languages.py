@@ -8,10 +8,10 @@ from starlette.responses import Response
 
 from deemster.api.lookups import installed_versions
 from deemster.web.first_programs import FIRST_PROGRAMS
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 
-async def show_languages(page: Page) -> Response:
+async def show_languages(page: PageRequest) -> Response:
     """Those that a live worker has; all if no worker lives."""
     installed = installed_versions(await page.state.live_workers.get())
     languages = [

@@ -23,7 +23,7 @@ from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.language import Language
 from deemster.domain.problem_listing import Difficulty, ProblemSort
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import YEAR_S, Page, page_route
+from deemster.web.page import YEAR_S, PageRequest, page_route
 from deemster.web.titles import in_language
 from deemster.web.upload import read_upload
 
@@ -35,7 +35,7 @@ LANGUAGE_COOKIE: Final = "deemster_solves_in"
 """The script of the page writes it, too, so it is not hidden from scripts."""
 
 
-async def show_problems(page: Page) -> Response:
+async def show_problems(page: PageRequest) -> Response:
     """Scripts ask for the results only, while somebody types."""
     given = page.request.query_params
     fields: dict[str, object] = {name: given[name] for name in given}
@@ -55,7 +55,7 @@ async def show_problems(page: Page) -> Response:
     )
 
 
-def list_address(page: Page, tags: Sequence[str], cursor: str | None = None) -> str:
+def list_address(page: PageRequest, tags: Sequence[str], cursor: str | None = None) -> str:
     """The address of the list with these tags and the other filters of this page."""
     given = page.request.query_params.multi_items()
     fields = [(name, value) for name, value in given if name not in {"tag", "cursor"}]
@@ -67,11 +67,11 @@ def difficulty_of(level: int) -> Difficulty:
     return next(each for each in Difficulty if level <= each.levels[1])
 
 
-async def show_problem(page: Page) -> Response:
+async def show_problem(page: PageRequest) -> Response:
     return await problem_page(page, page.request.path_params["id"])
 
 
-async def submit_file(page: Page) -> Response:
+async def submit_file(page: PageRequest) -> Response:
     """For browsers without scripts, which can't read a file into the form."""
     target = io.BytesIO()
     form = await read_upload(page, target, BODY_BYTES)
@@ -83,7 +83,7 @@ async def submit_file(page: Page) -> Response:
     return await submit(replace(page, form={**form.fields, "source": source}))
 
 
-async def submit(page: Page) -> Response:
+async def submit(page: PageRequest) -> Response:
     """The key of the form makes a submission that is sent twice count once (W5)."""
     problem = page.request.path_params["id"]
     try:
@@ -96,7 +96,7 @@ async def submit(page: Page) -> Response:
     return response
 
 
-async def submit_form(page: Page, problem: str, tokens: RateTokens) -> str:
+async def submit_form(page: PageRequest, problem: str, tokens: RateTokens) -> str:
     key = checked_key(page.form.get("key") or None)
     await admit_submission(page.request, page.account, key, tokens)
     # Browsers send forms with the line ends of Windows.
@@ -110,7 +110,7 @@ async def submit_form(page: Page, problem: str, tokens: RateTokens) -> str:
 
 
 async def problem_page(
-    page: Page, problem_id: str, error: DeemsterError | None = None
+    page: PageRequest, problem_id: str, error: DeemsterError | None = None
 ) -> Response:
     problem = await visible_problem(page, problem_id)
     languages = await usable_languages(page, problem)
@@ -133,7 +133,7 @@ async def problem_page(
     )
 
 
-async def visible_problem(page: Page, problem_id: str) -> ProblemOut:
+async def visible_problem(page: PageRequest, problem_id: str) -> ProblemOut:
     """Authors also see their problems that are not published."""
     entry = await problem_for(page.state, page.account, problem_id)
     if entry is None:
@@ -142,7 +142,7 @@ async def visible_problem(page: Page, problem_id: str) -> ProblemOut:
     return ProblemOut.model_validate_json(entry.body)
 
 
-async def usable_languages(page: Page, problem: ProblemOut) -> Sequence[Language]:
+async def usable_languages(page: PageRequest, problem: ProblemOut) -> Sequence[Language]:
     """Those that the problem allows and that a live worker has; all if no worker lives."""
     catalogue = page.state.dependencies.catalogue
     installed = installed_versions(await page.state.live_workers.get())

@@ -18,17 +18,17 @@ from deemster.domain.account import DEFAULT_SCOPES, Scope
 from deemster.domain.errors import DeemsterError
 from deemster.web import language, time_zone
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import YEAR_S, Page, page_route
+from deemster.web.page import YEAR_S, PageRequest, page_route
 
 ACCOUNT: Final = "/account"
 TOKENS: Final = ACCOUNT + "/tokens"
 
 
-async def show_account(page: Page) -> Response:
+async def show_account(page: PageRequest) -> Response:
     return await account_page(page)
 
 
-async def account_page(page: Page, error: DeemsterError | None = None) -> Response:
+async def account_page(page: PageRequest, error: DeemsterError | None = None) -> Response:
     return page.render(
         "account.html",
         profile=await read_profile(page.state, page.account),
@@ -39,7 +39,7 @@ async def account_page(page: Page, error: DeemsterError | None = None) -> Respon
     )
 
 
-async def change_password(page: Page) -> Response:
+async def change_password(page: PageRequest) -> Response:
     try:
         asked = parse_fields(
             PasswordChange,
@@ -54,12 +54,12 @@ async def change_password(page: Page) -> Response:
     return response
 
 
-async def log_out_others(page: Page) -> Response:
+async def log_out_others(page: PageRequest) -> Response:
     await end_other_log_ins(page.request, page.account)
     return page.redirect(f"{ACCOUNT}?done=logged-out")
 
 
-async def change_display(page: Page) -> Response:
+async def change_display(page: PageRequest) -> Response:
     """Kept in the browser, where the choices of another device would surprise."""
     response = page.redirect(f"{ACCOUNT}?done=display")
     chosen = {
@@ -72,12 +72,12 @@ async def change_display(page: Page) -> Response:
     return response
 
 
-async def show_tokens(page: Page) -> Response:
+async def show_tokens(page: PageRequest) -> Response:
     return await token_page(page)
 
 
 async def token_page(
-    page: Page, created: NewTokenOut | None = None, error: DeemsterError | None = None
+    page: PageRequest, created: NewTokenOut | None = None, error: DeemsterError | None = None
 ) -> Response:
     query = parse_fields(PageQuery, cursor=page.request.query_params.get("cursor"))
     return page.render(
@@ -90,7 +90,7 @@ async def token_page(
     )
 
 
-async def create_own_token(page: Page) -> Response:
+async def create_own_token(page: PageRequest) -> Response:
     """The page shows the token once; nothing is stored that could show it again."""
     try:
         asked, caller = token_of_form(page), page.account
@@ -100,7 +100,7 @@ async def create_own_token(page: Page) -> Response:
     return await token_page(page, created)
 
 
-def token_of_form(page: Page) -> TokenIn:
+def token_of_form(page: PageRequest) -> TokenIn:
     return parse_fields(
         TokenIn,
         name=page.form.get("name", ""),
@@ -109,7 +109,7 @@ def token_of_form(page: Page) -> TokenIn:
     )
 
 
-async def revoke_own_token(page: Page) -> Response:
+async def revoke_own_token(page: PageRequest) -> Response:
     token = page.request.path_params["id"]
     await revoke_token(page.request, page.account, page.account.id, token)
     return page.redirect(TOKENS)

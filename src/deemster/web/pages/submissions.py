@@ -25,7 +25,7 @@ from deemster.domain.judgement import ContestantCase
 from deemster.domain.verdict import Verdict
 from deemster.web.formats import BY_SLUG, LOOKS
 from deemster.web.forms import parse_fields
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 from deemster.web.source_marks import analysis_marks, by_line, compiler_marks
 from deemster.web.titles import titles_of
 
@@ -40,7 +40,7 @@ GOING_ON: Final = frozenset(
 )
 
 
-async def show_submissions(page: Page) -> Response:
+async def show_submissions(page: PageRequest) -> Response:
     query = parse_fields(
         SubmissionQuery,
         cursor=page.request.query_params.get("cursor"),
@@ -59,7 +59,7 @@ async def show_submissions(page: Page) -> Response:
     )
 
 
-async def show_submission(page: Page) -> Response:
+async def show_submission(page: PageRequest) -> Response:
     submission = page.request.path_params["id"]
     entry = await cached_submission(page.state, page.account, submission)
     assert entry.body is not None, "an unknown submission was refused"
@@ -116,14 +116,14 @@ def shown_cases(
     ]
 
 
-async def explain_verdict(page: Page) -> Response:
+async def explain_verdict(page: PageRequest) -> Response:
     verdict = BY_SLUG.get(page.request.path_params["slug"])
     if verdict is None:
         raise NotFound("There is no page for this verdict: follow the link on a submission.")
     return page.render("verdict.html", verdict=verdict)
 
 
-async def explain_verdicts(page: Page) -> Response:
+async def explain_verdicts(page: PageRequest) -> Response:
     return page.render("verdicts.html")
 
 

@@ -12,7 +12,7 @@ from deemster.api.models.problems import ProblemPage, ProblemQuery
 from deemster.api.problems import cached_page
 from deemster.domain.errors import DeemsterError, NotFound
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 WELCOME: Final = "/welcome"
 FIRST_PROBLEM: Final = "prob_aplusb"
@@ -20,7 +20,7 @@ FIRST_PROBLEM: Final = "prob_aplusb"
 PROBLEMS_SHOWN: Final = 12
 
 
-async def show_link(page: Page) -> Response:
+async def show_link(page: PageRequest) -> Response:
     """Changes nothing, because mail programs open links to look at them."""
     owner = await owner_of_link(page.request, page.request.path_params["code"])
     if owner is None:
@@ -28,7 +28,7 @@ async def show_link(page: Page) -> Response:
     return page.render("link.html", owner=owner)
 
 
-async def follow_link(page: Page) -> Response:
+async def follow_link(page: PageRequest) -> Response:
     try:
         account, session = await use_link(page.request, page.request.path_params["code"])
     except Unauthorised:
@@ -39,11 +39,11 @@ async def follow_link(page: Page) -> Response:
     return response
 
 
-async def show_welcome(page: Page) -> Response:
+async def show_welcome(page: PageRequest) -> Response:
     return await welcome_page(page)
 
 
-async def set_first_password(page: Page) -> Response:
+async def set_first_password(page: PageRequest) -> Response:
     """Somebody who has a password changes it on the page of the account."""
     if await has_password(page.state, page.account):
         return page.redirect("/account")
@@ -57,7 +57,7 @@ async def set_first_password(page: Page) -> Response:
     return response
 
 
-async def welcome_page(page: Page, error: DeemsterError | None = None) -> Response:
+async def welcome_page(page: PageRequest, error: DeemsterError | None = None) -> Response:
     query = ProblemQuery(limit=50, mine=True)
     entry = await cached_page(page.state, page.account, query)
     assert entry.body is not None, "a list may be empty, but there is one"

@@ -7,16 +7,16 @@ from starlette.responses import Response
 from deemster.api.audit import list_audit_entries
 from deemster.api.models.audit import AuditQuery
 from deemster.settings.origins import origins, unknown_variables
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 
-async def show_audit(page: Page) -> Response:
+async def show_audit(page: PageRequest) -> Response:
     query = page.query(AuditQuery)
     found = await list_audit_entries(page.state, query)
     return page.render("admin/audit.html", found=found, query=query)
 
 
-async def show_settings(page: Page) -> Response:
+async def show_settings(page: PageRequest) -> Response:
     """As this process has them; the values of secrets are hidden."""
     return page.render(
         "admin/settings.html",

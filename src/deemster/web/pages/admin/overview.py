@@ -9,13 +9,13 @@ from deemster.api.models.queues import JobsQuery
 from deemster.api.queues import list_jobs, read_queues
 from deemster.domain.queue_depth import ALARM_ABOVE, LOAD_LEVELS
 from deemster.web.chart import HEIGHT, WIDTH, draw_line
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 ADMIN: Final = "/admin"
 QUEUE: Final = ADMIN + "/queues/{name}"
 
 
-async def show_overview(page: Page) -> Response:
+async def show_overview(page: PageRequest) -> Response:
     found = await read_figures(page.state.pool)
     series = page.state.figures.series()
     return page.render(
@@ -35,7 +35,7 @@ async def show_overview(page: Page) -> Response:
     )
 
 
-async def show_queue(page: Page) -> Response:
+async def show_queue(page: PageRequest) -> Response:
     query = page.query(JobsQuery)
     name = page.parameter("name")
     found = await list_jobs(page.state, name, query)

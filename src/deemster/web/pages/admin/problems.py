@@ -20,7 +20,7 @@ from deemster.domain.ids import SLUG_LENGTH, parse_problem_id
 from deemster.domain.limits import MIB
 from deemster.problems.importing import UNNAMED
 from deemster.web.forms import SHOWN
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 from deemster.web.upload import read_upload
 
 PROBLEMS: Final = "/admin/problems"
@@ -29,12 +29,12 @@ NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9_-]+")
 ENDINGS: Final = re.compile(r"(\.tar)?\.(zip|kpp|tar|tgz|gz|bz2|xz)$")
 
 
-async def show_problems(page: Page) -> Response:
+async def show_problems(page: PageRequest) -> Response:
     return await problem_list(page)
 
 
 async def problem_list(
-    page: Page,
+    page: PageRequest,
     imported: ImportedOut | None = None,
     verification: VerificationOut | None = None,
     error: DeemsterError | None = None,
@@ -50,7 +50,7 @@ async def problem_list(
     )
 
 
-async def import_problem(page: Page) -> Response:
+async def import_problem(page: PageRequest) -> Response:
     imported = verification = None
     try:
         imported, is_verified = await receive_package(page)
@@ -61,7 +61,7 @@ async def import_problem(page: Page) -> Response:
     return await problem_list(page, imported, verification)
 
 
-async def receive_package(page: Page) -> tuple[ImportedOut, bool]:
+async def receive_package(page: PageRequest) -> tuple[ImportedOut, bool]:
     """Also returns whether its examples are to be judged."""
     most_bytes = page.state.settings.package_mb * MIB
     async with page.state.dependencies.importer.upload_directory(page.account.id) as directory:
@@ -89,28 +89,28 @@ def archive_name(filename: str) -> str:
     return NOT_IN_NAMES.sub("-", base)[:SLUG_LENGTH].strip("-_") or UNNAMED
 
 
-async def show_verification(page: Page) -> Response:
+async def show_verification(page: PageRequest) -> Response:
     found = await read_verification(page.request, page.account, page.parameter("id"))
     return page.render("admin/verification.html", verification=found)
 
 
-async def verify(page: Page) -> Response:
+async def verify(page: PageRequest) -> Response:
     problem = page.parameter("id")
     await start_verification(page.request, page.account, problem, again=True)
     return page.redirect(f"{PROBLEMS}/{problem}/verification")
 
 
-async def publish(page: Page) -> Response:
+async def publish(page: PageRequest) -> Response:
     await publish_problem(page.request, page.account, page.parameter("id"))
     return page.redirect(f"{PROBLEMS}?done=published")
 
 
-async def retire(page: Page) -> Response:
+async def retire(page: PageRequest) -> Response:
     await retire_problem(page.request, page.account, page.parameter("id"))
     return page.redirect(f"{PROBLEMS}?done=retired")
 
 
-async def download(page: Page) -> Response:
+async def download(page: PageRequest) -> Response:
     return await package_response(page.request, page.account, page.parameter("id"))
 
 

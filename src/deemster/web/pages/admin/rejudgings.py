@@ -17,18 +17,18 @@ from deemster.api.rejudgings import (
 from deemster.domain.errors import DeemsterError
 from deemster.domain.verdict import Verdict
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 REJUDGINGS: Final = "/admin/rejudgings"
 REJUDGING: Final = REJUDGINGS + "/{id}"
 FIELDS: Final = ("problem", "verdict", "language", "user", "reason")
 
 
-async def show_rejudgings(page: Page) -> Response:
+async def show_rejudgings(page: PageRequest) -> Response:
     return await list_page(page)
 
 
-async def list_page(page: Page, error: DeemsterError | None = None) -> Response:
+async def list_page(page: PageRequest, error: DeemsterError | None = None) -> Response:
     query = PageQuery() if page.form else page.query(PageQuery)
     return page.render(
         "admin/rejudgings.html",
@@ -40,7 +40,7 @@ async def list_page(page: Page, error: DeemsterError | None = None) -> Response:
     )
 
 
-async def create(page: Page) -> Response:
+async def create(page: PageRequest) -> Response:
     try:
         asked = parse_fields(
             RejudgingIn,
@@ -53,7 +53,7 @@ async def create(page: Page) -> Response:
     return page.redirect(f"{REJUDGINGS}/{created}")
 
 
-async def show_set(page: Page) -> Response:
+async def show_set(page: PageRequest) -> Response:
     rejudging = page.parameter("id")
     query = page.query(PageQuery)
     return page.render(
@@ -63,12 +63,12 @@ async def show_set(page: Page) -> Response:
     )
 
 
-async def apply(page: Page) -> Response:
+async def apply(page: PageRequest) -> Response:
     done = await apply_rejudging(page.request, page.account, page.parameter("id"))
     return page.redirect(f"{REJUDGINGS}/{done.id}")
 
 
-async def drop(page: Page) -> Response:
+async def drop(page: PageRequest) -> Response:
     done = await drop_rejudging(page.request, page.account, page.parameter("id"))
     return page.redirect(f"{REJUDGINGS}/{done.id}")
 

@@ -11,7 +11,7 @@ from deemster.api.submissions import list_visible, read_source
 from deemster.domain.account import Role
 from deemster.domain.verdict import Verdict
 from deemster.web.forms import SHOWN
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 from deemster.web.titles import titles_of
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SUBMISSIONS: Final = "/admin/submissions"
 SUBMISSION: Final = SUBMISSIONS + "/{id}"
 
 
-async def search(page: Page) -> Response:
+async def search(page: PageRequest) -> Response:
     error: DeemsterError | None = None
     found = SubmissionPage(items=[], next_cursor=None)
     try:
@@ -42,7 +42,7 @@ async def search(page: Page) -> Response:
     )
 
 
-async def show_judgement(page: Page) -> Response:
+async def show_judgement(page: PageRequest) -> Response:
     """An author sees the cases of a submission to an own problem, but not its source."""
     submission = page.parameter("id")
     found = await read_judgement(page.state, page.account, submission)
@@ -53,7 +53,7 @@ async def show_judgement(page: Page) -> Response:
     return page.render("admin/submission.html", found=found, title=title, source=source)
 
 
-async def rejudge(page: Page) -> Response:
+async def rejudge(page: PageRequest) -> Response:
     new = await rejudge_one(page.request, page.account, page.parameter("id"))
     return page.redirect(f"{SUBMISSIONS}/{new}?done=rejudged")
 

@@ -15,22 +15,22 @@ from deemster.api.user_import.upload import (
 )
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 from deemster.web.upload import read_upload
 
 IMPORT: Final = "/admin/user-import"
 AS_FILE: Final = {"Content-Disposition": 'attachment; filename="log-ins.csv"'}
 
 
-async def show_form(page: Page) -> Response:
+async def show_form(page: PageRequest) -> Response:
     return form_page(page)
 
 
-def form_page(page: Page, error: DeemsterError | None = None) -> Response:
+def form_page(page: PageRequest, error: DeemsterError | None = None) -> Response:
     return page.render("admin/user_import.html", error=error)
 
 
-async def import_users(page: Page) -> Response:
+async def import_users(page: PageRequest) -> Response:
     """The answer is the only place that shows the log-ins."""
     try:
         content = io.BytesIO()

@@ -15,7 +15,7 @@ from deemster.domain.errors import DeemsterError
 from deemster.domain.ids import AccountId
 from deemster.store.log_in_links import link_url
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 from deemster.web.pages.profile import token_of_form
 
 USERS: Final = "/admin/users"
@@ -23,11 +23,11 @@ USER: Final = USERS + "/{id}"
 TOKENS: Final = USER + "/tokens"
 
 
-async def show_users(page: Page) -> Response:
+async def show_users(page: PageRequest) -> Response:
     return await user_list(page)
 
 
-async def user_list(page: Page, error: DeemsterError | None = None) -> Response:
+async def user_list(page: PageRequest, error: DeemsterError | None = None) -> Response:
     query = UserQuery() if page.form else page.query(UserQuery)
     return page.render(
         "admin/users.html",
@@ -39,7 +39,7 @@ async def user_list(page: Page, error: DeemsterError | None = None) -> Response:
     )
 
 
-async def create_user(page: Page) -> Response:
+async def create_user(page: PageRequest) -> Response:
     try:
         asked = parse_fields(
             UserIn, **{name: page.form.get(name, "") for name in ("name", "role", "password")}
@@ -50,12 +50,12 @@ async def create_user(page: Page) -> Response:
     return page.redirect(f"{USERS}/{created.id}?done=created")
 
 
-async def show_one(page: Page) -> Response:
+async def show_one(page: PageRequest) -> Response:
     return await user_page(page)
 
 
 async def user_page(
-    page: Page,
+    page: PageRequest,
     *,
     error: DeemsterError | None = None,
     created: NewTokenOut | None = None,
@@ -77,7 +77,7 @@ async def user_page(
     )
 
 
-async def change(page: Page) -> Response:
+async def change(page: PageRequest) -> Response:
     user = page.parameter("id")
     try:
         asked = parse_patch(page)
@@ -87,7 +87,7 @@ async def change(page: Page) -> Response:
     return page.redirect(f"{USERS}/{user}?done=changed")
 
 
-def parse_patch(page: Page) -> UserPatch:
+def parse_patch(page: PageRequest) -> UserPatch:
     """An empty quota restores the default; an empty password changes nothing."""
     fields: dict[str, Any] = {
         name: page.form[name] for name in ("role", "password") if page.form.get(name)
@@ -102,7 +102,7 @@ def parse_patch(page: Page) -> UserPatch:
     return asked
 
 
-async def set_disabled(page: Page) -> Response:
+async def set_disabled(page: PageRequest) -> Response:
     user = page.parameter("id")
     asked = UserPatch(disabled=page.form.get("disabled") == "true")
     try:
@@ -112,7 +112,7 @@ async def set_disabled(page: Page) -> Response:
     return page.redirect(f"{USERS}/{user}?done=changed")
 
 
-async def create_link(page: Page) -> Response:
+async def create_link(page: PageRequest) -> Response:
     try:
         code = await make_link(page.request, page.account, page.parameter("id"), days=LINK_DAYS)
     except SHOWN as refusal:
@@ -120,7 +120,7 @@ async def create_link(page: Page) -> Response:
     return await user_page(page, link=link_url(judge_url(page.request), code))
 
 
-async def create_token(page: Page) -> Response:
+async def create_token(page: PageRequest) -> Response:
     try:
         asked = token_of_form(page)
         user = await show_user(page.state, page.parameter("id"))
@@ -132,7 +132,7 @@ async def create_token(page: Page) -> Response:
     return await user_page(page, created=created)
 
 
-async def revoke(page: Page) -> Response:
+async def revoke(page: PageRequest) -> Response:
     user = await show_user(page.state, page.parameter("id"))
     account = AccountId(user.id)
     await revoke_token(page.request, page.account, account, page.parameter("token"))

@@ -8,7 +8,7 @@ from deemster.api.models.webhooks import DeliveryPage, DeliveryQuery
 from deemster.api.webhooks import list_webhooks, resend_as_admin, show_webhook
 from deemster.store.webhooks import DeliveryState
 from deemster.web.forms import SHOWN
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 if TYPE_CHECKING:
     from deemster.domain.errors import DeemsterError
@@ -17,7 +17,7 @@ WEBHOOKS: Final = "/admin/webhooks"
 WEBHOOK: Final = WEBHOOKS + "/{id}"
 
 
-async def show_deliveries(page: Page) -> Response:
+async def show_deliveries(page: PageRequest) -> Response:
     error: DeemsterError | None = None
     found = DeliveryPage(items=[], next_cursor=None)
     try:
@@ -33,12 +33,12 @@ async def show_deliveries(page: Page) -> Response:
     )
 
 
-async def show_delivery(page: Page) -> Response:
+async def show_delivery(page: PageRequest) -> Response:
     found = await show_webhook(page.state, page.account, page.parameter("id"))
     return page.render("admin/webhook.html", found=found)
 
 
-async def resend(page: Page) -> Response:
+async def resend(page: PageRequest) -> Response:
     new = await resend_as_admin(page.request, page.account, page.parameter("id"))
     return page.redirect(f"{WEBHOOKS}/{new.id}?done=resent")
 

@@ -10,17 +10,17 @@ from deemster.api.models.judge_hosts import PauseIn
 from deemster.api.workers import drain_worker, list_workers, resume_worker, running_work
 from deemster.domain.errors import DeemsterError
 from deemster.web.forms import SHOWN, parse_fields
-from deemster.web.page import Page, page_route
+from deemster.web.page import PageRequest, page_route
 
 WORKERS: Final = "/admin/workers"
 HOST: Final = "/admin/judge-hosts/{id}"
 
 
-async def show_workers(page: Page) -> Response:
+async def show_workers(page: PageRequest) -> Response:
     return await worker_page(page)
 
 
-async def worker_page(page: Page, error: DeemsterError | None = None) -> Response:
+async def worker_page(page: PageRequest, error: DeemsterError | None = None) -> Response:
     hosts = await judge_hosts.list_hosts(page.state)
     of_hosts = {host.worker.id for host in hosts if host.worker is not None}
     workers = [each for each in await list_workers(page.state) if each.id not in of_hosts]
@@ -33,17 +33,17 @@ async def worker_page(page: Page, error: DeemsterError | None = None) -> Respons
     )
 
 
-async def drain(page: Page) -> Response:
+async def drain(page: PageRequest) -> Response:
     await drain_worker(page.request, page.account, page.parameter("id"))
     return page.redirect(WORKERS)
 
 
-async def resume(page: Page) -> Response:
+async def resume(page: PageRequest) -> Response:
     await resume_worker(page.request, page.account, page.parameter("id"))
     return page.redirect(WORKERS)
 
 
-async def pause_host(page: Page) -> Response:
+async def pause_host(page: PageRequest) -> Response:
     try:
         asked = parse_fields(PauseIn, reason=page.form.get("reason", "").strip())
         done = await judge_hosts.pause_host(
@@ -54,12 +54,12 @@ async def pause_host(page: Page) -> Response:
     return host_changed(page, "paused", done.name)
 
 
-async def resume_host(page: Page) -> Response:
+async def resume_host(page: PageRequest) -> Response:
     done = await judge_hosts.resume_host(page.request, page.account, page.parameter("id"))
     return host_changed(page, "resumed", done.name)
 
 
-async def drain_host(page: Page) -> Response:
+async def drain_host(page: PageRequest) -> Response:
     try:
         done = await judge_hosts.drain_host(page.request, page.account, page.parameter("id"))
     except SHOWN as refusal:
@@ -67,12 +67,12 @@ async def drain_host(page: Page) -> Response:
     return host_changed(page, "drained", done.name)
 
 
-async def revoke_host(page: Page) -> Response:
+async def revoke_host(page: PageRequest) -> Response:
     done = await judge_hosts.revoke_host(page.request, page.account, page.parameter("id"))
     return host_changed(page, "revoked", done.name)
 
 
-def host_changed(page: Page, done: str, name: str) -> Response:
+def host_changed(page: PageRequest, done: str, name: str) -> Response:
     return page.redirect(f"{WORKERS}?{urlencode({'done': done, 'host': name})}")
 
 
