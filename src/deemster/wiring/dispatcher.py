@@ -14,8 +14,8 @@ from deemster.pipeline.remote.data_links import DataLinks
 from deemster.pipeline.remote.push import TaskPusher
 from deemster.pipeline.remote.tasks import TaskBuilder
 from deemster.pipeline.verdict.attempt import Caps
+from deemster.pipeline.work.judge_twice import DoubleJudging
 from deemster.pipeline.work.receive import Receiver
-from deemster.pipeline.work.second_opinion import SecondOpinions
 from deemster.pipeline.work.transmit import Transmitter
 from deemster.settings import Settings
 from deemster.store.notifications import EVENT_CHANNEL, ROOM_CHANNEL, Listener, Notifier
@@ -75,7 +75,7 @@ async def run_dispatcher(settings: Settings) -> None:
             pool,
             artifacts,
             MostTries(settings.run_attempts, 1 + settings.stage_retries),
-            SecondOpinions(pool, settings.judge_twice, transmitter.deliver),
+            DoubleJudging(pool, settings.judge_twice, transmitter.deliver),
             stages=stage_policy(settings),
             on_end=notifier.notify,
         )

@@ -27,8 +27,8 @@ from deemster.pipeline.queue.messages import pack, unpack
 from deemster.pipeline.remote.data_links import DataLinks
 from deemster.pipeline.remote.messages import HostTask
 from deemster.pipeline.remote.tasks import TaskBuilder
+from deemster.pipeline.work.judge_twice import DoubleJudging
 from deemster.pipeline.work.receive import Receiver
-from deemster.pipeline.work.second_opinion import SecondOpinions
 from deemster.pipeline.work.transmit import Transmitter
 from deemster.store.pool import Pool, open_pool
 from deemster.store.remote_tasks import HostRoom
@@ -73,9 +73,9 @@ class Dispatcher:
         await self.transmitter.handle(DeliveredJob(job, lock))
 
     async def receive(self, number: int) -> None:
-        opinions = SecondOpinions(self.pool, self.share, self.transmitter.deliver)
+        double_judging = DoubleJudging(self.pool, self.share, self.transmitter.deliver)
         artifacts = make_artifacts(self.directory)
-        await Receiver(self.pool, artifacts, TRIES, opinions).receive(number)
+        await Receiver(self.pool, artifacts, TRIES, double_judging).receive(number)
 
 
 @dataclass(slots=True)

@@ -29,9 +29,9 @@ from deemster.pipeline.verdict.attempt import (
 )
 from deemster.pipeline.verdict.retry import retry_or_fail
 from deemster.pipeline.work.job_metrics import count_verdict
-from deemster.pipeline.work.second_opinion import (
+from deemster.pipeline.work.judge_twice import (
     Agreement,
-    SecondOpinions,
+    DoubleJudging,
     pause_wrong_hosts,
 )
 from deemster.store import judge_hosts, remote_tasks
@@ -78,7 +78,7 @@ class Receiver:
     pool: Pool
     artifacts: Artifacts
     most_tries: MostTries
-    opinions: SecondOpinions
+    double_judging: DoubleJudging
     stages: StagePolicy = NO_STAGES
     on_end: Callable[[], None] = lambda: None
 
@@ -160,7 +160,7 @@ class Receiver:
         """The task ends in the transaction that settles its result."""
         match details, finish:
             case SubmissionDetails(), _ if finish.judge or task.purpose is not Purpose.RUN:
-                agreement = await self.opinions.agree(task, details, finish)
+                agreement = await self.double_judging.agree(task, details, finish)
                 if agreement is None:
                     return WAITS
                 if agreement.chosen.outcome is not None:
@@ -182,8 +182,8 @@ class Receiver:
         assert outcome is not None, "somebody judged it"
 
         async def end_all(writing: Connection) -> None:
-            for each in agreement.opinions:
-                verdict = each.result[0] if each.result else None
+            for each in agreement.results:
+                verdict = each.verdict_and_score[0] if each.verdict_and_score else None
                 await remote_tasks.end(writing, each.judge_id, verdict)
             await pause_wrong_hosts(writing, details.id, agreement)
 

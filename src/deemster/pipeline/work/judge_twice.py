@@ -24,15 +24,15 @@ Deliver = Callable[[RemoteTask, HostRoom], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
-    """What one host says about a submission; without an outcome it has failed."""
+class HostResult:
+    """The result of one host for a submission; without an outcome the host has failed."""
 
     host: JudgeHostId
     judge_id: JudgeId
     outcome: JudgeOutcome | None
 
     @property
-    def result(self) -> tuple[str, float | None] | None:
+    def verdict_and_score(self) -> tuple[str, float | None] | None:
         if self.outcome is None:
             return None
         return str(self.outcome.judgement.verdict), self.outcome.judgement.score
@@ -40,15 +40,15 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The result that counts, what all hosts said, and which of them were wrong."""
+    """The result that counts, the results of all hosts, and those that were wrong."""
 
-    chosen: Opinion
-    opinions: Sequence[Opinion]
-    wrong: Sequence[Opinion] = ()
+    chosen: HostResult
+    results: Sequence[HostResult]
+    wrong: Sequence[HostResult] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class SecondOpinions:
+class DoubleJudging:
     pool: Pool
     share: float
     """Of submissions, 0 to 1."""
@@ -59,31 +59,31 @@ class SecondOpinions:
     ) -> Agreement | None:
         """None: another host is asked, or has not answered yet."""
         if not self.share and task.purpose is Purpose.RUN:
-            only = Opinion(task.host, task.judge_id, outcome_in(finish, details))
+            only = HostResult(task.host, task.judge_id, outcome_in(finish, details))
             return Agreement(only, [only])
         async with connection(self.pool) as acquired:
             found = await remote_tasks.siblings(acquired, task.work, task.attempt)
         siblings = [each for each in found if not each.is_ended]
-        opinions = [opinion_of(each, details) for each in siblings if each.body is not None]
-        if len(opinions) < len(siblings):
+        results = [host_result(each, details) for each in siblings if each.body is not None]
+        if len(results) < len(siblings):
             return None
-        agreement = decide(opinions)
-        purpose = Purpose.CHECK if len(opinions) == 1 else Purpose.DECIDE
+        agreement = decide(results)
+        purpose = Purpose.CHECK if len(results) == 1 else Purpose.DECIDE
         if agreement is not None:
-            wanted = len(opinions) == 1 and CHANCE.random() < self.share
+            wanted = len(results) == 1 and CHANCE.random() < self.share
             if not wanted:
                 return agreement
-        if await self._ask(task, details, opinions, purpose):
+        if await self._ask(task, details, results, purpose):
             return None
         if agreement is None:
-            log.error("opinions.undecided", submissionId=task.work, hosts=len(opinions))
-        return agreement or Agreement(opinions[0], opinions)
+            log.error("judge_twice.undecided", submissionId=task.work, hosts=len(results))
+        return agreement or Agreement(results[0], results)
 
     async def _ask(
         self,
         task: RemoteTask,
         details: SubmissionDetails,
-        opinions: Sequence[Opinion],
+        results: Sequence[HostResult],
         purpose: Purpose,
     ) -> bool:
         """Gives the submission to one more host. False: there is none that could do it."""
@@ -94,10 +94,10 @@ class SecondOpinions:
                 details.language,
                 executes=False,
                 revision=details.revision,
-                excluded=[each.host for each in opinions],
+                excluded=[each.host for each in results],
                 ahead=CHECKS_AHEAD,
             )
-            if room is None or len(opinions) > 2:
+            if room is None or len(results) > 2:
                 return False
             moved = await remote_tasks.move_lease(
                 writing, task.work, task.attempt, to=room.worker
@@ -108,24 +108,24 @@ class SecondOpinions:
             asked = await remote_tasks.register(
                 writing, judge_id, task.work, task.attempt, task.task, room, purpose
             )
-        log.info("opinion.asked", submissionId=task.work, hostId=room.host, purpose=purpose)
+        log.info("judge_twice.asked", submissionId=task.work, hostId=room.host, purpose=purpose)
         try:
             await self.deliver(asked, room)
         except Unavailable as fault:
-            log.warning("opinion.not_asked", hostId=room.host, error=str(fault))
+            log.warning("judge_twice.not_asked", hostId=room.host, error=str(fault))
             async with connection(self.pool) as acquired:
                 await remote_tasks.remove(acquired, judge_id)
             return False
         return True
 
 
-def opinion_of(task: SiblingTask, details: SubmissionDetails) -> Opinion:
+def host_result(task: SiblingTask, details: SubmissionDetails) -> HostResult:
     assert task.body is not None, "it has reported"
     try:
         outcome = outcome_in(Finish.model_validate_json(task.body), details)
     except ValidationError:
         outcome = None
-    return Opinion(task.host, task.judge_id, outcome)
+    return HostResult(task.host, task.judge_id, outcome)
 
 
 def outcome_in(finish: Finish, details: SubmissionDetails) -> JudgeOutcome | None:
@@ -135,26 +135,26 @@ def outcome_in(finish: Finish, details: SubmissionDetails) -> JudgeOutcome | Non
     return finish.judge
 
 
-def decide(opinions: Sequence[Opinion]) -> Agreement | None:
+def decide(results: Sequence[HostResult]) -> Agreement | None:
     """The result that most hosts found; None: two hosts disagree.
 
-    A host that failed has no opinion. If all three differ, the first one counts.
+    A host that failed has no result. If all three differ, the first one counts.
     """
-    valid = [each for each in opinions if each.outcome is not None]
+    valid = [each for each in results if each.outcome is not None]
     if not valid:
-        return Agreement(opinions[0], opinions)
+        return Agreement(results[0], results)
     for each in valid:
-        same = [other for other in valid if other.result == each.result]
+        same = [other for other in valid if other.verdict_and_score == each.verdict_and_score]
         if len(same) > len(valid) / 2:
             wrong = [other for other in valid if other not in same]
-            return Agreement(each, opinions, wrong)
-    return Agreement(valid[0], opinions) if len(opinions) > 2 else None
+            return Agreement(each, results, wrong)
+    return Agreement(valid[0], results) if len(results) > 2 else None
 
 
 async def pause_wrong_hosts(writing: Connection, work: str, agreement: Agreement) -> None:
     """What they judged lately can be listed, and judged again by an admin."""
     for each in agreement.wrong:
-        said, right = each.result, agreement.chosen.result
+        said, right = each.verdict_and_score, agreement.chosen.verdict_and_score
         reason = f"judged {work} as {said}, and two others as {right}"
         await judge_hosts.pause(writing, each.host, reason)
         log.error("judge_host.wrong", hostId=each.host, submissionId=work, said=str(said))
