@@ -14,8 +14,8 @@ from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.deliver.webhook_delivery import RetryPolicy, WebhookDelivery
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.similarity.after_judging import AfterJudging
 from deemster.pipeline.similarity.update import SimilarityUpdate
+from deemster.pipeline.similarity.yield_to_judging import DelayedComparison
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.programs.build.languages import load_catalogue
@@ -120,7 +120,7 @@ async def compare_submissions(settings: Settings, artifacts: Artifacts) -> None:
         Tokenizer() as tokenizer,
     ):
         update = SimilarityUpdate(pool, artifacts, load_catalogue(), tokenizer)
-        await repeat(AfterJudging(pool, update.run).run, SIMILARITY_S)
+        await repeat(DelayedComparison(pool, update.run).run, SIMILARITY_S)
 
 
 async def end_frozen_clients(pool: Pool) -> int:

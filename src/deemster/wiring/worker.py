@@ -28,7 +28,7 @@ from deemster.pipeline.work.heartbeat import (
 )
 from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.pipeline.work.judge_stage import JudgeStage
-from deemster.pipeline.work.judging_first import JudgingFirst
+from deemster.pipeline.work.yield_to_judging import DelayedStages
 from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
@@ -179,14 +179,14 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         )
         others = [executing]
         if settings.stage_slots:
-            judging_first = JudgingFirst(lambda: judging.is_full)
+            delayed_stages = DelayedStages(lambda: judging.is_full)
             others.append(
                 await enter(
                     Consumer.open(
                         queue_url(settings),
                         settings.env,
                         {
-                            queue: judging_first.after_judging(handler)
+                            queue: delayed_stages.delay(handler)
                             for queue, handler in after_verdict.items()
                         },
                         slots=settings.stage_slots,

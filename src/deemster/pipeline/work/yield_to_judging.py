@@ -1,4 +1,4 @@
-"""Lets the jobs of stages wait while submissions keep all slots of a worker busy (S5)."""
+"""Delays the jobs of stages while submissions keep all slots of a worker busy (S5)."""
 
 import asyncio
 import time
@@ -16,14 +16,14 @@ LONGEST_PAUSE_S: Final = 60.0
 LOOK_S: Final = 0.05
 
 
-class JudgingFirst:
-    """Makes stages wait while `is_busy`: until it is quiet, or their next turn has come."""
+class DelayedStages:
+    """Makes stages wait while `is_busy()`, but not beyond their next turn."""
 
     def __init__(self, is_busy: Callable[[], bool]) -> None:
         self._is_busy = is_busy
         self._next_turn_s = 0.0
 
-    def after_judging(self, handler: Handler) -> Handler:
+    def delay(self, handler: Handler) -> Handler:
         async def handle(delivered: DeliveredJob) -> Done | RetryLater:
             await self.until_turn()
             began_s = time.monotonic()

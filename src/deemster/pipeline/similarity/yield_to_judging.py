@@ -1,4 +1,6 @@
-"""Puts the comparison of programs off while submissions wait for a verdict (P6)."""
+"""Delays the comparison of programs while submissions wait for a verdict, for at most ten
+minutes (P6).
+"""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -8,11 +10,11 @@ from deemster.store import submissions
 from deemster.store.pool import Pool, connection
 
 LONGEST_S: Final = 600.0
-"""Longest time for which it is put off: some services are never idle."""
+"""Longest time for which the comparison is delayed: some services are never idle."""
 
 
-class AfterJudging:
-    """Judging needs the same cores, and people wait for it."""
+class DelayedComparison:
+    """Compares only when nobody waits for judging, which needs the same cores."""
 
     def __init__(
         self, pool: Pool, compare: Callable[[], Awaitable[int]], longest_s: float = LONGEST_S
@@ -23,7 +25,7 @@ class AfterJudging:
         self._ended_at = time.monotonic()
 
     async def run(self) -> int:
-        """Returns what `compare` does, or 0 if it was put off."""
+        """Returns the result of `compare`, or 0 if the comparison was delayed."""
         if time.monotonic() < self._ended_at + self._longest_s:
             async with connection(self._pool) as acquired:
                 if await submissions.count_urgent(acquired):

@@ -1,6 +1,6 @@
 """P6: the comparison of programs waits for submissions, but not for ever."""
 
-from deemster.pipeline.similarity.after_judging import AfterJudging
+from deemster.pipeline.similarity.yield_to_judging import DelayedComparison
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store.pool import Pool
 from tests.builders import make_submission
@@ -17,9 +17,9 @@ async def test_programs_are_compared_when_no_submission_waits_or_after_a_long_ti
         return 1
 
     submission = await make_submission(pool)
-    assert await AfterJudging(pool, compare).run() == 0
+    assert await DelayedComparison(pool, compare).run() == 0
     assert compared == 0
-    assert await AfterJudging(pool, compare, longest_s=0.0).run() == 1
+    assert await DelayedComparison(pool, compare, longest_s=0.0).run() == 1
     await cancel(pool, submission)
-    assert await AfterJudging(pool, compare).run() == 1
+    assert await DelayedComparison(pool, compare).run() == 1
     assert compared == 2
