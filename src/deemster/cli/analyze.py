@@ -21,7 +21,7 @@ from deemster.domain.source import Source
 from deemster.pipeline.analyze.analysis import analyze as run_analysis
 from deemster.pipeline.analyze.analyzers import for_language, load_analyzers
 from deemster.pipeline.analyze.installed import find_analyzers
-from deemster.pipeline.analyze.sarif import sarif_log, to_json
+from deemster.pipeline.analyze.sarif_writer import sarif_log, to_json
 from deemster.programs.build.installed_tool import own_places
 from deemster.programs.build.toolchain import locate_tools
 from deemster.settings import load_settings

@@ -13,7 +13,7 @@ from deemster.domain.analysis import Analysis, Analyzer, ToolResult
 from deemster.domain.source import Source
 from deemster.pipeline.analyze.analysis import AnalysisTools, analyze
 from deemster.pipeline.analyze.analyzers import load_analyzers
-from deemster.pipeline.analyze.sarif import sarif_log, to_json
+from deemster.pipeline.analyze.sarif_writer import sarif_log, to_json
 from deemster.programs.build.languages import load_catalogue
 from deemster.sandbox.boxes import Boxes
 from deemster.settings import Settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from deemster.domain.analysis import AnalyzerId, Category, ToolStatus
 from deemster.pipeline.analyze.installed import InstalledAnalyzer
-from deemster.pipeline.analyze.sarif import sarif_log, to_json
+from deemster.pipeline.analyze.sarif_writer import sarif_log, to_json
 from deemster.settings import Settings
 from deemster.wiring.analyzing import open_analysis
 from tests.pipeline.analyze.conftest import ANALYZERS, Open, OpenAnalysis, SarifErrors

@@ -8,7 +8,7 @@ from deemster.domain.analysis import Analysis
 from deemster.domain.language import Catalogue, Language
 from deemster.domain.source import Source
 from deemster.domain.stored_analysis import AnalysisRecord, compress
-from deemster.pipeline.analyze.sarif import sarif_log, to_json
+from deemster.pipeline.analyze.sarif_writer import sarif_log, to_json
 from deemster.pipeline.judge.sources import contestant_source
 from deemster.problems.revision import OpenRevision
 

@@ -10,7 +10,7 @@ from deemster.pipeline.analyze.formats.clang_fixes import read_clang_fixes
 from deemster.pipeline.analyze.formats.go_vet import read_go_vet
 from deemster.pipeline.analyze.formats.lines import read_lines
 from deemster.pipeline.analyze.formats.rustc import read_rustc
-from deemster.pipeline.analyze.formats.sarif import read_sarif
+from deemster.pipeline.analyze.formats.sarif_reader import read_sarif
 from deemster.pipeline.analyze.formats.shellcheck import read_shellcheck
 from deemster.pipeline.analyze.formats.table import read_table
 from deemster.pipeline.analyze.formats.tool_finding import ToolFinding

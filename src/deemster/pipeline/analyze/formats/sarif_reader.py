@@ -15,11 +15,11 @@ from deemster.pipeline.analyze.formats.tool_finding import (
 )
 
 
-class Message(Output):
+class ParsedMessage(Output):
     text: str = ""
 
 
-class Region(Output):
+class ParsedRegion(Output):
     start_line: int = Field(alias="startLine")
     start_column: int | None = Field(None, alias="startColumn")
     end_line: int | None = Field(None, alias="endLine")
@@ -29,32 +29,32 @@ class Region(Output):
         return LinePlace(self.start_line, self.start_column, self.end_line, self.end_column)
 
 
-class Artifact(Output):
+class ParsedArtifact(Output):
     uri: str = ""
 
 
-class PhysicalLocation(Output):
-    artifact: Artifact = Field(alias="artifactLocation")
-    region: Region
+class ParsedPhysicalLocation(Output):
+    artifact: ParsedArtifact = Field(alias="artifactLocation")
+    region: ParsedRegion
 
 
-class Location(Output):
-    physical: PhysicalLocation = Field(alias="physicalLocation")
+class ParsedLocation(Output):
+    physical: ParsedPhysicalLocation = Field(alias="physicalLocation")
 
 
-class Replacement(Output):
-    deleted: Region = Field(alias="deletedRegion")
-    inserted: Message = Field(Message(), alias="insertedContent")
+class ParsedReplacement(Output):
+    deleted: ParsedRegion = Field(alias="deletedRegion")
+    inserted: ParsedMessage = Field(ParsedMessage(), alias="insertedContent")
 
 
-class Change(Output):
-    artifact: Artifact = Field(alias="artifactLocation")
-    replacements: tuple[Replacement, ...] = ()
+class ParsedChange(Output):
+    artifact: ParsedArtifact = Field(alias="artifactLocation")
+    replacements: tuple[ParsedReplacement, ...] = ()
 
 
-class Fix(Output):
-    description: Message = Message()
-    changes: tuple[Change, ...] = Field((), alias="artifactChanges")
+class ParsedFix(Output):
+    description: ParsedMessage = ParsedMessage()
+    changes: tuple[ParsedChange, ...] = Field((), alias="artifactChanges")
 
     def edits(self) -> Iterator[ToolEdit]:
         for change in self.changes:
@@ -62,27 +62,27 @@ class Fix(Output):
                 yield ToolEdit(change.artifact.uri, each.deleted.place(), each.inserted.text)
 
 
-class Result(Output):
+class ParsedResult(Output):
     rule: str = Field("", alias="ruleId")
-    message: Message = Message()
-    locations: tuple[Location, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+    message: ParsedMessage = ParsedMessage()
+    locations: tuple[ParsedLocation, ...] = ()
+    fixes: tuple[ParsedFix, ...] = ()
 
 
-class Run(Output):
-    results: tuple[Result, ...] = ()
+class ParsedRun(Output):
+    results: tuple[ParsedResult, ...] = ()
 
 
-class SarifLog(Output):
-    runs: list[Run]
+class ParsedLog(Output):
+    runs: list[ParsedRun]
 
 
 def read_sarif(output: bytes, form: OutputForm) -> Iterator[ToolFinding]:
-    for run in read_json(SarifLog, output).runs:
+    for run in read_json(ParsedLog, output).runs:
         for result in run.results:
             # Cppcheck lists the way to the mistake; the last place is the mistake itself.
             for location in result.locations[-1:]:
-                fix = next(iter(result.fixes), Fix.model_validate({}))
+                fix = next(iter(result.fixes), ParsedFix.model_validate({}))
                 yield ToolFinding(
                     rule=rule_name(form, result.rule),
                     path=location.physical.artifact.uri,
