@@ -8,7 +8,7 @@ import httpx
 
 from deemster.client.endpoint import Endpoint
 from deemster.client.exchange import Exchange, Retries
-from deemster.client.steps import Answer, Emit, OpenStream, Pause, Request
+from deemster.client.steps import Emit, HttpAnswer, OpenStream, Pause, Request
 
 T = TypeVar("T")
 
@@ -48,12 +48,12 @@ def play(steps: Generator[Any, Any, Any], *results: Any) -> Played[Any]:
                 answer = next(left)
 
 
-def problem(status: int, code: str = "x", **headers: str) -> Answer:
+def problem(status: int, code: str = "x", **headers: str) -> HttpAnswer:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     body = f'{{"type": "urn:deemster:error:{code}", "detail": "It is so."}}'
-    return Answer(status, names, body.encode())
+    return HttpAnswer(status, names, body.encode())
 
 
 def stream(*pieces: bytes | httpx.RequestError) -> Iterable[Any]:
     """The results of opening a stream and reading it; `b""` is its end."""
-    return [Answer(200, {"content-type": "text/event-stream; charset=utf-8"}), *pieces]
+    return [HttpAnswer(200, {"content-type": "text/event-stream; charset=utf-8"}), *pieces]

@@ -11,7 +11,7 @@ from deemster.client.event_stream import EventParser, ServerEvent, follow
 from deemster.client.exchange import Exchange
 from deemster.client.models.executions import ExecutionSummary
 from deemster.client.models.live import Output, StatusChange
-from deemster.client.steps import Answer
+from deemster.client.steps import HttpAnswer
 from tests.client.play import EXCHANGE, play, problem, stream
 
 TEXT = (
@@ -80,7 +80,9 @@ def test_h1_a_stream_of_a_submission_ends_with_its_last_event() -> None:
     assert names == ["SubmissionEvent", "CaseProgress", "SubmissionEvent"]
 
     # The server answers 204 to a client that has seen the last event.
-    played = play(submissions.events(EXCHANGE, "sub_1"), *stream(first, b""), Answer(204, {}))
+    played = play(
+        submissions.events(EXCHANGE, "sub_1"), *stream(first, b""), HttpAnswer(204, {})
+    )
     assert played.requests[1].headers["Last-Event-ID"] == "7-1"
 
 
@@ -89,7 +91,7 @@ def test_a_stream_that_cannot_be_opened_is_an_error() -> None:
         play(executions.events(EXCHANGE, "exe_1"), *stream(RUNNING, b""), problem(404))
     with pytest.raises(NoAnswerError):
         play(executions.events(EXCHANGE, "exe_1"), *[LOST] * 7)
-    page = Answer(200, {"content-type": "text/html"})
+    page = HttpAnswer(200, {"content-type": "text/html"})
     with pytest.raises(UnexpectedAnswerError):
         play(executions.events(EXCHANGE, "exe_1"), page)
 

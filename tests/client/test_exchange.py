@@ -17,18 +17,18 @@ from deemster.client import (
 )
 from deemster.client.calls import code_sessions, executions, submissions
 from deemster.client.exchange import Exchange, path_of
-from deemster.client.steps import Answer, Request, Steps
+from deemster.client.steps import HttpAnswer, Request, Steps
 from tests.client.play import EXCHANGE, play, problem
 
-OK = Answer(200, {}, b"{}")
+OK = HttpAnswer(200, {}, b"{}")
 LOST = httpx.ReadError("connection lost")
 NOT_CONNECTED = httpx.ConnectError("refused")
-ACCEPTED = Answer(
+ACCEPTED = HttpAnswer(
     202,
     {},
     b'{"execution_id": "exe_1", "status": "QUEUED", "submitted_at": "2026-01-01T00:00:00Z"}',
 )
-CANCELLED = Answer(
+CANCELLED = HttpAnswer(
     200,
     {},
     b'{"id": "sub_1", "status": "cancelled", "verdict": null, "problem_id": "prob_x",'
@@ -40,7 +40,7 @@ def typing() -> Steps[None]:
     return executions.type_input(EXCHANGE, "exe_1", "x")
 
 
-def asking() -> Steps[Answer]:
+def asking() -> Steps[HttpAnswer]:
     return EXCHANGE.send(Request("GET", "/v1/x"))
 
 
@@ -130,7 +130,7 @@ def test_a10_a_repeated_cancel_finds_that_the_first_one_was_done() -> None:
     played = play(submissions.cancel(EXCHANGE, "sub_1"), LOST, problem(409), CANCELLED)
     assert [each.method for each in played.requests] == ["DELETE", "DELETE", "GET"]
     assert played.result.status == "cancelled"
-    finished = Answer(200, {}, CANCELLED.body.replace(b"cancelled", b"finished"))
+    finished = HttpAnswer(200, {}, CANCELLED.body.replace(b"cancelled", b"finished"))
     with pytest.raises(ConflictError):
         play(submissions.cancel(EXCHANGE, "sub_1"), problem(409), finished)
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from deemster.client.calls import submissions
-from deemster.client.steps import Answer
+from deemster.client.steps import HttpAnswer
 from tests.client.play import EXCHANGE, play
 
 
-def answer(status: str) -> Answer:
+def answer(status: str) -> HttpAnswer:
     fields = {
         "id": "sub_1",
         "status": status,
@@ -17,7 +17,7 @@ def answer(status: str) -> Answer:
         "language": "c",
         "submitted_at": "2026-01-02T03:04:05Z",
     }
-    return Answer(200, {}, json.dumps(fields).encode())
+    return HttpAnswer(200, {}, json.dumps(fields).encode())
 
 
 def test_h1_the_server_waits_and_an_early_answer_is_followed_by_a_pause() -> None:

@@ -13,7 +13,7 @@ from deemster.domain.problem import (
 from deemster.domain.scoring import (
     NOT_GIVEN,
     GivenScore,
-    Result,
+    ScoredVerdict,
     ScoreFault,
     grade_by_default,
     grade_subtask,
@@ -42,8 +42,8 @@ def group(
     return Group("secret/g", cases or (case(),), grading, static=static)
 
 
-def results(*pairs: tuple[Verdict, float]) -> list[Result]:
-    return [Result(verdict, score) for verdict, score in pairs]
+def results(*pairs: tuple[Verdict, float]) -> list[ScoredVerdict]:
+    return [ScoredVerdict(verdict, score) for verdict, score in pairs]
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,9 @@ def test_a_group_above_its_maximum_is_an_error_of_the_jury() -> None:
 def test_cases_of_a_sum_share_what_the_static_check_leaves() -> None:
     subtask = Subtask(100, Aggregation.SUM, whole_score_only=False)
     whole = group(subtask, case("a"), case("b"), static=StaticCheck(20))
-    assert score_case(whole, case("a"), AC, NOT_GIVEN) == Result(AC, 40)
-    assert score_case(whole, case("a"), AC, GivenScore(share=0.5)) == Result(AC, 20)
-    assert score_case(whole, case("a"), AC, GivenScore(points=3)) == Result(AC, 3)
+    assert score_case(whole, case("a"), AC, NOT_GIVEN) == ScoredVerdict(AC, 40)
+    assert score_case(whole, case("a"), AC, GivenScore(share=0.5)) == ScoredVerdict(AC, 20)
+    assert score_case(whole, case("a"), AC, GivenScore(points=3)) == ScoredVerdict(AC, 3)
 
 
 @pytest.mark.parametrize(
@@ -143,17 +143,17 @@ def test_points_of_the_static_check() -> None:
 @pytest.mark.parametrize(
     ("grading", "result", "expected"),
     [
-        (DefaultGrader(), Result(WA, 0), True),
-        (DefaultGrader(), Result(AC, 1), False),
-        (Subtask(10), Result(WA, 0), True),
-        (Subtask(10, Aggregation.SUM), Result(WA, 0), False),
-        (Subtask(10, Aggregation.MIN), Result(WA, 0), True),
-        (Subtask(10, Aggregation.MIN), Result(AC, 3), False),
-        (Subtask(10, Aggregation.SUM), Result(JE, 0), True),
+        (DefaultGrader(), ScoredVerdict(WA, 0), True),
+        (DefaultGrader(), ScoredVerdict(AC, 1), False),
+        (Subtask(10), ScoredVerdict(WA, 0), True),
+        (Subtask(10, Aggregation.SUM), ScoredVerdict(WA, 0), False),
+        (Subtask(10, Aggregation.MIN), ScoredVerdict(WA, 0), True),
+        (Subtask(10, Aggregation.MIN), ScoredVerdict(AC, 3), False),
+        (Subtask(10, Aggregation.SUM), ScoredVerdict(JE, 0), True),
     ],
 )
 def test_judging_stops_when_the_result_can_not_change(
-    grading: DefaultGrader | Subtask, result: Result, expected: bool
+    grading: DefaultGrader | Subtask, result: ScoredVerdict, expected: bool
 ) -> None:
     """J3: stop at the first decisive failure unless the problem scores every case."""
     assert stops(group(grading), result) is expected
@@ -161,4 +161,4 @@ def test_judging_stops_when_the_result_can_not_change(
 
 def test_a_legacy_group_continues_if_stop_at_reject_is_off() -> None:
     """J3."""
-    assert not stops(Group("secret", (), stop_at_reject=False), Result(WA, 0))
+    assert not stops(Group("secret", (), stop_at_reject=False), ScoredVerdict(WA, 0))

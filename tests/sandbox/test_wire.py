@@ -91,7 +91,9 @@ def constants(text: str, prefix: str) -> dict[str, int]:
 def test_constants_have_the_same_values_as_in_the_headers() -> None:
     header = (HEADERS / "wire.h").read_text()
     assert constants(header, "END") == {end.name: end.value for end in wire.End}
-    assert constants(header, "EVENT") == {event.name: event.value for event in wire.Event}
+    assert constants(header, "EVENT") == {
+        event.name: event.value for event in wire.RunnerEventKind
+    }
     assert constants(header, "NOTE") == {note.name: note.value for note in wire.Note}
     flags = {flag.name: flag.value for flag in wire.RequestFlag}
     assert constants(header, "REQUEST") == flags

@@ -10,11 +10,11 @@ import httpx
 
 from deemster.client.exchange import Exchange
 from deemster.client.steps import (
-    Answer,
     Emit,
+    HttpAnswer,
+    HttpOutcome,
     ItemSteps,
     OpenStream,
-    Outcome,
     Pause,
     ReadStream,
     Request,
@@ -34,7 +34,7 @@ class StepRunner:
         self._stream: httpx.Response | None = None
         self._pieces: AsyncIterator[bytes] | None = None
 
-    async def carry_out(self, step: Step) -> Outcome | bytes | None:
+    async def carry_out(self, step: Step) -> HttpOutcome | bytes | None:
         try:
             match step:
                 case Request():
@@ -50,14 +50,14 @@ class StepRunner:
         except httpx.RequestError as fault:
             return fault
 
-    async def _send(self, request: Request, *, stream: bool) -> Answer:
+    async def _send(self, request: Request, *, stream: bool) -> HttpAnswer:
         await self.aclose()
         built = self._http.build_request(**request.http_options())
         answer = await self._http.send(built, stream=stream)
         if stream and answer.is_success:
             self._stream, self._pieces = answer, answer.aiter_bytes()
-            return Answer(answer.status_code, dict(answer.headers))
-        return Answer(answer.status_code, dict(answer.headers), await answer.aread())
+            return HttpAnswer(answer.status_code, dict(answer.headers))
+        return HttpAnswer(answer.status_code, dict(answer.headers), await answer.aread())
 
     async def aclose(self) -> None:
         if self._stream is not None:

@@ -10,11 +10,11 @@ import httpx
 from deemster.client.exchange import Exchange
 from deemster.client.models.parsing import parse_json, unexpected
 from deemster.client.steps import (
-    Answer,
     Emit,
+    HttpAnswer,
+    HttpOutcome,
     ItemSteps,
     OpenStream,
-    Outcome,
     Pause,
     ReadStream,
     Request,
@@ -81,10 +81,10 @@ def follow(
     last_id, failures = "", 0
     while True:
         request = stream_request(path, last_id)
-        outcome: Outcome = yield OpenStream(request)
-        if isinstance(outcome, Answer) and outcome.status == 204:
+        outcome: HttpOutcome = yield OpenStream(request)
+        if isinstance(outcome, HttpAnswer) and outcome.status == 204:
             return  # the client has seen the last event
-        if isinstance(outcome, Answer) and outcome.is_success:
+        if isinstance(outcome, HttpAnswer) and outcome.is_success:
             check_media_type(outcome)
             failures = 0
             parser = EventParser(last_id)
@@ -109,6 +109,6 @@ def stream_request(path: str, last_id: str) -> Request:
     return Request("GET", path, headers=headers, timeout_s=SILENCE_S)
 
 
-def check_media_type(answer: Answer) -> None:
+def check_media_type(answer: HttpAnswer) -> None:
     if not answer.headers.get("content-type", "").startswith(MEDIA_TYPE):
         raise unexpected("it is no stream of events")

@@ -12,7 +12,7 @@ import httpx
 from deemster.client.endpoint import Endpoint
 from deemster.client.errors import NoAnswerError, error_of_answer, retry_after
 from deemster.client.models.parsing import Model, parse, parse_json
-from deemster.client.steps import Answer, Outcome, Pause, Request, Steps
+from deemster.client.steps import HttpAnswer, HttpOutcome, Pause, Request, Steps
 
 M = TypeVar("M", bound=Model)
 
@@ -38,19 +38,19 @@ class Retries:
     statuses: frozenset[int] = frozenset({TOO_MANY_REQUESTS, 502, 503, 504})
     """Answers after which the request is sent again."""
 
-    def pause_s(self, failures: int, request: Request, outcome: Outcome) -> float | None:
+    def pause_s(self, failures: int, request: Request, outcome: HttpOutcome) -> float | None:
         """The pause before the next attempt, after so many failures; None: there is none."""
         if not self._may_repeat(request, outcome):
             return None
-        asked_s = (retry_after(outcome.headers) or 0) if isinstance(outcome, Answer) else 0
+        asked_s = (retry_after(outcome.headers) or 0) if isinstance(outcome, HttpAnswer) else 0
         if failures > len(self.pauses_s) or asked_s > self.longest_pause_s:
             return None
         pause_s = max(self.pauses_s[failures - 1], asked_s)
         # Clients that failed at the same time must not come back at the same time.
         return pause_s * random.uniform(1, 1 + JITTER)  # noqa: S311 - no secret
 
-    def _may_repeat(self, request: Request, outcome: Outcome) -> bool:
-        if isinstance(outcome, Answer):
+    def _may_repeat(self, request: Request, outcome: HttpOutcome) -> bool:
+        if isinstance(outcome, HttpAnswer):
             # Of these statuses, only 429 promises that nothing was done.
             is_safe = request.is_repeatable or outcome.status == TOO_MANY_REQUESTS
             return outcome.status in self.statuses and is_safe
@@ -66,12 +66,12 @@ class Exchange:
     endpoint: Endpoint
     retries: Retries
 
-    def send(self, request: Request) -> Steps[Answer]:
+    def send(self, request: Request) -> Steps[HttpAnswer]:
         """Returns an answer that is a success, or raises an `ApiError`."""
         failures = 0
         while True:
-            outcome: Outcome = yield request
-            if isinstance(outcome, Answer) and is_done(request, outcome, failures):
+            outcome: HttpOutcome = yield request
+            if isinstance(outcome, HttpAnswer) and is_done(request, outcome, failures):
                 return outcome
             failures += 1
             yield Pause(self.pause_s(failures, request, outcome))
@@ -81,19 +81,19 @@ class Exchange:
         answer = yield from self.send(request)
         return parse(kind, parse_json(answer.body))
 
-    def pause_s(self, failures: int, request: Request, outcome: Outcome) -> float:
+    def pause_s(self, failures: int, request: Request, outcome: HttpOutcome) -> float:
         """Raises the error if there is no further attempt."""
         pause_s = self.retries.pause_s(failures, request, outcome)
         if pause_s is not None:
             return pause_s
-        if isinstance(outcome, Answer):
+        if isinstance(outcome, HttpAnswer):
             raise error_of_answer(outcome.status, outcome.headers, outcome.body)
         reason = f"{type(outcome).__name__}: {outcome}".rstrip(": ")
         message = f"{self.endpoint.url} does not answer ({reason})."
         raise NoAnswerError(message) from outcome
 
 
-def is_done(request: Request, answer: Answer, failures: int) -> bool:
+def is_done(request: Request, answer: HttpAnswer, failures: int) -> bool:
     return answer.is_success or (failures > 0 and answer.status == request.status_if_done)
 
 

@@ -15,7 +15,7 @@ TIMEOUT_S: Final = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request; its result is an `Outcome`."""
+    """A request; its result is an `HttpOutcome`."""
 
     method: str
     path: str
@@ -43,7 +43,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     status: int
     headers: Mapping[str, str]
     """The names are in lower case."""
@@ -55,7 +55,7 @@ class Answer:
         return 200 <= self.status < 300
 
 
-Outcome: TypeAlias = Answer | httpx.RequestError
+HttpOutcome: TypeAlias = HttpAnswer | httpx.RequestError
 """An answer, or why there is none."""
 
 
@@ -67,7 +67,7 @@ class Pause:
 @dataclass(frozen=True, slots=True)
 class OpenStream:
     """A request whose answer is read by `ReadStream` if it is a success; its result is an
-    `Outcome`. A stream that was open is closed.
+    `HttpOutcome`. A stream that was open is closed.
     """
 
     request: Request

@@ -10,11 +10,11 @@ import httpx
 
 from deemster.client.exchange import Exchange
 from deemster.client.steps import (
-    Answer,
     Emit,
+    HttpAnswer,
+    HttpOutcome,
     ItemSteps,
     OpenStream,
-    Outcome,
     Pause,
     ReadStream,
     Request,
@@ -34,7 +34,7 @@ class StepRunner:
         self._stream: httpx.Response | None = None
         self._pieces: Iterator[bytes] = iter(())
 
-    def carry_out(self, step: Step) -> Outcome | bytes | None:
+    def carry_out(self, step: Step) -> HttpOutcome | bytes | None:
         try:
             match step:
                 case Request():
@@ -49,14 +49,14 @@ class StepRunner:
         except httpx.RequestError as fault:
             return fault
 
-    def _send(self, request: Request, *, stream: bool) -> Answer:
+    def _send(self, request: Request, *, stream: bool) -> HttpAnswer:
         self.close()
         built = self._http.build_request(**request.http_options())
         answer = self._http.send(built, stream=stream)
         if stream and answer.is_success:
             self._stream, self._pieces = answer, answer.iter_bytes()
-            return Answer(answer.status_code, dict(answer.headers))
-        return Answer(answer.status_code, dict(answer.headers), answer.read())
+            return HttpAnswer(answer.status_code, dict(answer.headers))
+        return HttpAnswer(answer.status_code, dict(answer.headers), answer.read())
 
     def close(self) -> None:
         if self._stream is not None:

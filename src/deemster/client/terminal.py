@@ -17,7 +17,7 @@ from deemster.client.exchange import Exchange, path_of
 from deemster.client.models.executions import ExecutionSummary
 from deemster.client.models.live import LiveEvent, LiveEventParser
 from deemster.client.models.parsing import parse_json
-from deemster.client.steps import Answer, Outcome, Request
+from deemster.client.steps import HttpAnswer, HttpOutcome, Request
 
 
 class Terminal:
@@ -124,8 +124,8 @@ class Terminal:
         return self._socket
 
 
-def outcome_of(fault: OSError | InvalidHandshake) -> Outcome:
+def outcome_of(fault: OSError | InvalidHandshake) -> HttpOutcome:
     if not isinstance(fault, InvalidStatus):
         return httpx.ConnectError(str(fault))
     headers = {name.lower(): value for name, value in fault.response.headers.raw_items()}
-    return Answer(fault.response.status_code, headers, bytes(fault.response.body or b""))
+    return HttpAnswer(fault.response.status_code, headers, bytes(fault.response.body or b""))

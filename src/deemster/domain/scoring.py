@@ -23,7 +23,7 @@ class ScoreFault(DeemsterError):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ScoredVerdict:
     """Verdict and score of a case or a group."""
 
     verdict: Verdict
@@ -43,7 +43,7 @@ class GivenScore:
 
 
 NOT_GIVEN = GivenScore()
-LOCKED = Result(Verdict.WRONG_ANSWER, 0.0)
+LOCKED = ScoredVerdict(Verdict.WRONG_ANSWER, 0.0)
 """Result of a group that is not run because a group that it requires failed."""
 
 TOLERANCE = 1e-9
@@ -52,21 +52,21 @@ TOLERANCE = 1e-9
 # ---- cases ----
 
 
-def score_case(group: Group, case: Case, verdict: Verdict, given: GivenScore) -> Result:
+def score_case(group: Group, case: Case, verdict: Verdict, given: GivenScore) -> ScoredVerdict:
     if isinstance(group.grading, Subtask):
         return score_in_subtask(group, group.grading, case, verdict, given)
     if given.share is not None:
         raise ScoreFault(f"The checker gave a share of a score for {case.name}.")
     default = group.accept_score if verdict is Verdict.ACCEPTED else group.reject_score
-    return Result(verdict, default if given.points is None else given.points)
+    return ScoredVerdict(verdict, default if given.points is None else given.points)
 
 
 def score_in_subtask(
     group: Group, subtask: Subtask, case: Case, verdict: Verdict, given: GivenScore
-) -> Result:
+) -> ScoredVerdict:
     """Full points, none, or the checker's points between these."""
     if case.is_sample:
-        return Result(verdict, 0.0)
+        return ScoredVerdict(verdict, 0.0)
     maximum = case_maximum(group, subtask, case)
     if given != NOT_GIVEN and subtask.whole_score_only:
         raise ScoreFault(
@@ -75,8 +75,8 @@ def score_in_subtask(
     if given != NOT_GIVEN and verdict not in {Verdict.ACCEPTED, Verdict.PARTIAL}:
         raise ScoreFault(f"The checker gave a score for {case.name} but rejected it.")
     if verdict is Verdict.PARTIAL or verdict is Verdict.ACCEPTED:
-        return Result(verdict, points_of(case, maximum, given))
-    return Result(verdict, 0.0)
+        return ScoredVerdict(verdict, points_of(case, maximum, given))
+    return ScoredVerdict(verdict, 0.0)
 
 
 def points_of(case: Case, maximum: float | None, given: GivenScore) -> float:
@@ -115,15 +115,15 @@ def case_maximum(group: Group, subtask: Subtask, case: Case) -> float | None:
 # ---- groups ----
 
 
-def grade_by_default(grader: DefaultGrader, results: Sequence[Result]) -> Result:
+def grade_by_default(grader: DefaultGrader, results: Sequence[ScoredVerdict]) -> ScoredVerdict:
     """The default grader of the legacy format, applied to the judged items."""
     considered = results[1:] if grader.ignore_sample and len(results) > 1 else results
     verdict = verdict_by_default(grader, considered)
     scores = [result.score for result in considered if result.score is not None]
-    return Result(verdict, aggregate(grader.score, scores))
+    return ScoredVerdict(verdict, aggregate(grader.score, scores))
 
 
-def verdict_by_default(grader: DefaultGrader, results: Sequence[Result]) -> Verdict:
+def verdict_by_default(grader: DefaultGrader, results: Sequence[ScoredVerdict]) -> Verdict:
     verdicts = [result.verdict for result in results]
     failures = [each for each in verdicts if each is not Verdict.ACCEPTED]
     if Verdict.JUDGE_ERROR in failures:
@@ -145,7 +145,9 @@ def aggregate(how: Aggregation, scores: Sequence[float]) -> float:
     return fmean(scores) if how is Aggregation.AVERAGE else sum(scores)
 
 
-def grade_subtask(group: Group, subtask: Subtask, results: Sequence[Result]) -> Result:
+def grade_subtask(
+    group: Group, subtask: Subtask, results: Sequence[ScoredVerdict]
+) -> ScoredVerdict:
     """`results` ends with the item after which `stops` was true."""
     failures = [each.verdict for each in results if not each.accepted]
     all_passed = not failures
@@ -158,7 +160,7 @@ def grade_subtask(group: Group, subtask: Subtask, results: Sequence[Result]) -> 
         raise ScoreFault(
             f"The score of {group.name} is {score:g}; its maximum is {subtask.max_score:g}."
         )
-    return Result(verdict_of_subtask(subtask, failures, score), score)
+    return ScoredVerdict(verdict_of_subtask(subtask, failures, score), score)
 
 
 def verdict_of_subtask(subtask: Subtask, failures: Sequence[Verdict], score: float) -> Verdict:
@@ -174,7 +176,7 @@ def verdict_of_subtask(subtask: Subtask, failures: Sequence[Verdict], score: flo
     return real[0] if real else Verdict.WRONG_ANSWER
 
 
-def stops(group: Group, result: Result) -> bool:
+def stops(group: Group, result: ScoredVerdict) -> bool:
     """Whether no later item can change the group's result (J3)."""
     if result.verdict is Verdict.JUDGE_ERROR:
         return True

@@ -121,15 +121,15 @@ class Runner:
             return
         event = wire.unpack_event(packet)
         match event.event:
-            case wire.Event.SLOT:
+            case wire.RunnerEventKind.SLOT:
                 self._on_slot(event, socket.socket(fileno=fds[0]))
-            case wire.Event.ATTACHED:
+            case wire.RunnerEventKind.ATTACHED:
                 self._answer_attach(fds[0])
-            case wire.Event.REFUSED:
+            case wire.RunnerEventKind.REFUSED:
                 self._answer_attach(
                     SandboxFault(f"A directory can't be mounted in a box: {explain(event)}.")
                 )
-            case wire.Event.FAULT:
+            case wire.RunnerEventKind.FAULT:
                 self.last_fault = event
 
     def _answer_attach(self, answer: int | SandboxFault) -> None:

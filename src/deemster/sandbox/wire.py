@@ -51,7 +51,7 @@ class StageKind(IntEnum):
     LINK = 3
 
 
-class Event(IntEnum):
+class RunnerEventKind(IntEnum):
     SLOT = 32
     ATTACHED = 33
     REFUSED = 34
@@ -105,7 +105,7 @@ class RawReport(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunnerEvent:
-    event: Event
+    event: RunnerEventKind
     slot: int
     error: int
     uid: int
@@ -231,7 +231,7 @@ def unpack_event(packet: bytes) -> RunnerEvent:
     magic, event, slot, error, uid, pid, step = EVENT.unpack(packet)
     if magic != MAGIC:
         raise ValueError("the packet is not an event")
-    return RunnerEvent(Event(event), slot, error, uid, pid, _text(step))
+    return RunnerEvent(RunnerEventKind(event), slot, error, uid, pid, _text(step))
 
 
 def _text(field: bytes) -> str:

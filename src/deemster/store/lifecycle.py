@@ -28,7 +28,9 @@ class StateChanged(LostRace):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AttemptNumbers:
+    """The numbers of a submission after a change of its state."""
+
     attempt: int
     dispatch: int
 
@@ -50,7 +52,7 @@ async def advance(
     reason: str | None = None,
     lease: NewLease | None = None,
     stages: Sequence[Task] | None = None,
-) -> Step:
+) -> AttemptNumbers:
     moved = await advance_all(
         connection, event, {work: attempt}, reason=reason, lease=lease, stages=stages
     )
@@ -69,7 +71,7 @@ async def advance_all(
     reason: str | None = None,
     lease: NewLease | None = None,
     stages: Sequence[Task] | None = None,
-) -> dict[W, Step]:
+) -> dict[W, AttemptNumbers]:
     """Returns the submissions that were advanced; the others had changed meanwhile.
 
     `stages` are those that are left, for an event that begins the first of them.
@@ -94,7 +96,9 @@ async def advance_all(
         reason=reason,
     )
     ids = {str(each): each for each in attempts}
-    return {ids[row["id"]]: Step(row["attempt"], row["dispatch"]) async for row in rows}
+    return {
+        ids[row["id"]]: AttemptNumbers(row["attempt"], row["dispatch"]) async for row in rows
+    }
 
 
 async def lock_state(connection: Connection, work: WorkId) -> tuple[State, int] | None:

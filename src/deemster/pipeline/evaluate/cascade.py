@@ -11,7 +11,7 @@ from deemster.domain.ids import SubmissionId
 from deemster.domain.model_tier import ModelTier
 from deemster.domain.rubric import FeedbackDepth, QuestionId, Rubric, score_all
 from deemster.pipeline.evaluate.paid_calls import PaidCalls, Stopped
-from deemster.pipeline.evaluate.policy import Outcome, Step, react
+from deemster.pipeline.evaluate.policy import AfterOutcome, Outcome, react
 from deemster.pipeline.evaluate.program import PreparedProgram
 from deemster.pipeline.evaluate.prompt import Prompt, mark_of, with_repair, write_prompt
 from deemster.pipeline.evaluate.reply import InvalidReply, ModelAnswers, read_reply
@@ -79,7 +79,7 @@ class TierResult:
 
 @dataclass(frozen=True, slots=True)
 class CascadeResult:
-    step: Step
+    step: AfterOutcome
     tier: ModelTier
     result: TierResult
 
@@ -93,7 +93,7 @@ async def run_cascade(
         step = react(
             result.outcome, is_last_tier=tier is tiers[-1], is_last_attempt=is_last_attempt
         )
-        if step is not Step.NEXT_TIER:
+        if step is not AfterOutcome.NEXT_TIER:
             return CascadeResult(step, tier, result)
     raise AssertionError("the policy ends at the last tier")
 

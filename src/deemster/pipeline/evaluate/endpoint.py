@@ -63,7 +63,7 @@ class MessageBody(BaseModel):
     content: str | None = None
 
 
-class Choice(BaseModel):
+class ChoiceBody(BaseModel):
     message: MessageBody
     finish_reason: str | None = None
 
@@ -74,7 +74,7 @@ class UsageBody(BaseModel):
 
 
 class CompletionBody(BaseModel):
-    choices: list[Choice]
+    choices: list[ChoiceBody]
     usage: UsageBody | None = None
 
 

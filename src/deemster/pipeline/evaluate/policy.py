@@ -39,7 +39,9 @@ class Outcome(StrEnum):
     """The program is larger than the tier accepts."""
 
 
-class Step(StrEnum):
+class AfterOutcome(StrEnum):
+    """What follows from the outcome of asking a tier."""
+
     USE = "use"
     """Use the score."""
     FLAG = "flag"
@@ -53,39 +55,43 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    step: Step
-    at_last_tier: Step
+    step: AfterOutcome
+    at_last_tier: AfterOutcome
     flag: Flag | None = None
     without_model: WithoutModel = WithoutModel.NO_REPLY
 
 
 POLICY: Final[dict[Outcome, Reaction]] = {
-    Outcome.AGREED: Reaction(Step.USE, Step.USE),
-    Outcome.SCORE_MOVED: Reaction(Step.FLAG, Step.FLAG, Flag.SCORE_MOVED),
-    Outcome.DISAGREED: Reaction(Step.NEXT_TIER, Step.FLAG, Flag.ANSWERS_DISAGREE),
-    Outcome.CONTRADICTED: Reaction(Step.NEXT_TIER, Step.FLAG, Flag.CONTRADICTS_FACTS),
-    Outcome.INVALID: Reaction(
-        Step.NEXT_TIER, Step.FALL_BACK, without_model=WithoutModel.INVALID_REPLY
+    Outcome.AGREED: Reaction(AfterOutcome.USE, AfterOutcome.USE),
+    Outcome.SCORE_MOVED: Reaction(AfterOutcome.FLAG, AfterOutcome.FLAG, Flag.SCORE_MOVED),
+    Outcome.DISAGREED: Reaction(
+        AfterOutcome.NEXT_TIER, AfterOutcome.FLAG, Flag.ANSWERS_DISAGREE
     ),
-    Outcome.TIMEOUT: Reaction(Step.NEXT_TIER, Step.LATER),
-    Outcome.SERVER_ERROR: Reaction(Step.NEXT_TIER, Step.LATER),
-    Outcome.UNREACHABLE: Reaction(Step.NEXT_TIER, Step.LATER),
-    Outcome.REFUSED: Reaction(Step.NEXT_TIER, Step.LATER),
-    Outcome.CIRCUIT_OPEN: Reaction(Step.NEXT_TIER, Step.LATER),
-    Outcome.RATE_LIMITED: Reaction(Step.LATER, Step.LATER),
-    Outcome.BUSY: Reaction(Step.LATER, Step.LATER),
-    Outcome.OUT_OF_TIME: Reaction(Step.LATER, Step.LATER),
+    Outcome.CONTRADICTED: Reaction(
+        AfterOutcome.NEXT_TIER, AfterOutcome.FLAG, Flag.CONTRADICTS_FACTS
+    ),
+    Outcome.INVALID: Reaction(
+        AfterOutcome.NEXT_TIER, AfterOutcome.FALL_BACK, without_model=WithoutModel.INVALID_REPLY
+    ),
+    Outcome.TIMEOUT: Reaction(AfterOutcome.NEXT_TIER, AfterOutcome.LATER),
+    Outcome.SERVER_ERROR: Reaction(AfterOutcome.NEXT_TIER, AfterOutcome.LATER),
+    Outcome.UNREACHABLE: Reaction(AfterOutcome.NEXT_TIER, AfterOutcome.LATER),
+    Outcome.REFUSED: Reaction(AfterOutcome.NEXT_TIER, AfterOutcome.LATER),
+    Outcome.CIRCUIT_OPEN: Reaction(AfterOutcome.NEXT_TIER, AfterOutcome.LATER),
+    Outcome.RATE_LIMITED: Reaction(AfterOutcome.LATER, AfterOutcome.LATER),
+    Outcome.BUSY: Reaction(AfterOutcome.LATER, AfterOutcome.LATER),
+    Outcome.OUT_OF_TIME: Reaction(AfterOutcome.LATER, AfterOutcome.LATER),
     # A later tier costs more, but may accept larger programs.
     Outcome.OVER_BUDGET: Reaction(
-        Step.FALL_BACK, Step.FALL_BACK, without_model=WithoutModel.NO_BUDGET
+        AfterOutcome.FALL_BACK, AfterOutcome.FALL_BACK, without_model=WithoutModel.NO_BUDGET
     ),
     Outcome.TOO_LARGE: Reaction(
-        Step.NEXT_TIER, Step.FALL_BACK, without_model=WithoutModel.TOO_LARGE
+        AfterOutcome.NEXT_TIER, AfterOutcome.FALL_BACK, without_model=WithoutModel.TOO_LARGE
     ),
 }
 
 
-def react(outcome: Outcome, *, is_last_tier: bool, is_last_attempt: bool) -> Step:
+def react(outcome: Outcome, *, is_last_tier: bool, is_last_attempt: bool) -> AfterOutcome:
     reaction = POLICY[outcome]
     step = reaction.at_last_tier if is_last_tier else reaction.step
-    return Step.FALL_BACK if step is Step.LATER and is_last_attempt else step
+    return AfterOutcome.FALL_BACK if step is AfterOutcome.LATER and is_last_attempt else step

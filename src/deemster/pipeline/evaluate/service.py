@@ -36,7 +36,7 @@ from deemster.pipeline.evaluate.paid_calls import (
     ModelClient,
     PaidCalls,
 )
-from deemster.pipeline.evaluate.policy import POLICY, Step
+from deemster.pipeline.evaluate.policy import POLICY, AfterOutcome
 from deemster.pipeline.evaluate.program import (
     PreparedProgram,
     ordered_files,
@@ -153,17 +153,17 @@ class EvaluateService:
         self, request: EvaluationRequest, task: ModelTask, found: CascadeResult
     ) -> Evaluation:
         result, reaction = found.result, POLICY[found.result.outcome]
-        if found.step is Step.LATER:
+        if found.step is AfterOutcome.LATER:
             raise EvaluationDelayed(
                 f"No model answered (the tier {found.tier.name}: {result.outcome}).",
                 max(result.retry_after_s, MIN_RETRY_S),
             )
         async with connection(self._pool) as reading:
             usage = await model_calls.usage(reading, task.submission, task.version.id)
-        if found.step is Step.FALL_BACK:
+        if found.step is AfterOutcome.FALL_BACK:
             facts = self._from_facts(request, task.version, reaction.without_model)
             return replace(facts, usage=usage)
-        is_used = found.step is Step.USE
+        is_used = found.step is AfterOutcome.USE
         # Answers that are flagged are not told to the student, so there are no hints.
         hints = write_hints(
             task.rubric,

@@ -11,7 +11,7 @@ from deemster.domain.judgement import FaultCause, GroupScore
 from deemster.domain.problem import Case, CustomGrader, Group, StaticCheck, Subtask
 from deemster.domain.scoring import (
     LOCKED,
-    Result,
+    ScoredVerdict,
     ScoreFault,
     grade_by_default,
     grade_subtask,
@@ -23,9 +23,9 @@ from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.case_judge import CaseOutcome
 from deemster.pipeline.judge.jury.checker import CheckResult
 
-RunGrader = Callable[[CustomGrader, Sequence[Result]], Awaitable[Result]]
+RunGrader = Callable[[CustomGrader, Sequence[ScoredVerdict]], Awaitable[ScoredVerdict]]
 RunStatic = Callable[[StaticCheck], Awaitable[CheckResult]]
-OnGraded = Callable[[Case, Result], None]
+OnGraded = Callable[[Case, ScoredVerdict], None]
 
 
 JudgeOne = Callable[[Case], Coroutine[Any, Any, CaseOutcome]]
@@ -126,7 +126,7 @@ class GroupGrader:
         self.cause: FaultCause | None = None
         """Cause of the first fault."""
 
-    async def grade(self, group: Group) -> Result | None:
+    async def grade(self, group: Group) -> ScoredVerdict | None:
         """The result of the group; None if it has no cases."""
         if isinstance(group.grading, Subtask) and not self._passed.issuperset(
             group.grading.requires
@@ -139,8 +139,8 @@ class GroupGrader:
             return None
         return self._record(group, await self._grade(group, results))
 
-    async def _judge_items(self, group: Group) -> list[Result]:
-        results: list[Result] = []
+    async def _judge_items(self, group: Group) -> list[ScoredVerdict]:
+        results: list[ScoredVerdict] = []
         if group.static is not None:
             results.append(await self._judge_static(group, group.static))
         for position, item in enumerate(group.items):
@@ -163,7 +163,7 @@ class GroupGrader:
             else:
                 self._scheduler.skip([item])
 
-    async def _judge_case(self, group: Group, case: Case) -> Result:
+    async def _judge_case(self, group: Group, case: Case) -> ScoredVerdict:
         outcome = await self._scheduler.result(case)
         if outcome.verdict is Verdict.JUDGE_ERROR:
             self.add_fault(FaultCause.CHECKER, f"{case.name}: {outcome.message.reveal()}")
@@ -174,20 +174,22 @@ class GroupGrader:
         self._on_graded(case, result)
         return result
 
-    async def _judge_static(self, group: Group, static: StaticCheck) -> Result:
+    async def _judge_static(self, group: Group, static: StaticCheck) -> ScoredVerdict:
         checked = await self._run_static(static)
         if checked.verdict is Verdict.JUDGE_ERROR:
             return self._fault(FaultCause.STATIC_VALIDATOR, checked.jury_message)
         if checked.verdict is not Verdict.ACCEPTED:
-            return Result(checked.verdict, 0.0)
+            return ScoredVerdict(checked.verdict, 0.0)
         try:
-            return Result(checked.verdict, points_of_static(group, static, checked.score))
+            return ScoredVerdict(
+                checked.verdict, points_of_static(group, static, checked.score)
+            )
         except ScoreFault as fault:
             return self._fault(FaultCause.SCORE, str(fault))
 
-    async def _grade(self, group: Group, results: Sequence[Result]) -> Result:
+    async def _grade(self, group: Group, results: Sequence[ScoredVerdict]) -> ScoredVerdict:
         if any(result.verdict is Verdict.JUDGE_ERROR for result in results):
-            return Result(Verdict.JUDGE_ERROR)
+            return ScoredVerdict(Verdict.JUDGE_ERROR)
         if isinstance(group.grading, CustomGrader):
             graded = await self._run_grader(group.grading, results)
             if graded.verdict is Verdict.JUDGE_ERROR:
@@ -207,11 +209,11 @@ class GroupGrader:
         self.faults.append(message)
         self.cause = self.cause or cause
 
-    def _fault(self, cause: FaultCause, message: str) -> Result:
+    def _fault(self, cause: FaultCause, message: str) -> ScoredVerdict:
         self.add_fault(cause, message)
-        return Result(Verdict.JUDGE_ERROR)
+        return ScoredVerdict(Verdict.JUDGE_ERROR)
 
-    def _record(self, group: Group, result: Result) -> Result:
+    def _record(self, group: Group, result: ScoredVerdict) -> ScoredVerdict:
         if result.accepted:
             self._passed.add(group.name)
         self.groups.append(

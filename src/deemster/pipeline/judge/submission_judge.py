@@ -25,7 +25,7 @@ from deemster.domain.problem import (
     StaticCheck,
     Subtask,
 )
-from deemster.domain.scoring import TOLERANCE, Result
+from deemster.domain.scoring import TOLERANCE, ScoredVerdict
 from deemster.domain.source import Source
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.answer_judge import AnswerJudge
@@ -67,7 +67,7 @@ class SubmissionJudge:
             outcomes[case.name] = outcome, runs
             return outcome
 
-        def tell(case: Case, result: Result) -> None:
+        def tell(case: Case, result: ScoredVerdict) -> None:
             graded = case_of(numbers[case.name], case, result, outcomes[case.name])
             judged[case.name] = graded
             self.on_case(case_so_far(graded, result.verdict))
@@ -104,11 +104,14 @@ class SubmissionJudge:
         return (outcome if again.verdict is Verdict.TIME_LIMIT else again), 2
 
     async def _run_grader(
-        self, sequence: CaseSequence | None, grading: CustomGrader, results: Sequence[Result]
-    ) -> Result:
+        self,
+        sequence: CaseSequence | None,
+        grading: CustomGrader,
+        results: Sequence[ScoredVerdict],
+    ) -> ScoredVerdict:
         program = self.problem.grader
         if program is None:
-            return Result(Verdict.JUDGE_ERROR)
+            return ScoredVerdict(Verdict.JUDGE_ERROR)
         await give_lane_back(sequence)
         async with self.lanes.acquire() as boxes:
             return await run_grader(
@@ -146,7 +149,7 @@ async def give_lane_back(sequence: CaseSequence | None) -> None:
 
 def conclude(
     problem: Problem,
-    result: Result | None,
+    result: ScoredVerdict | None,
     grader: GroupGrader,
     judged: Mapping[str, JuryCase],
     record: CompileRecord | None,
@@ -157,7 +160,7 @@ def conclude(
         for number, case in enumerate(problem.tests.cases(), start=1)
     ]
     if result is None:
-        result = Result(Verdict.JUDGE_ERROR)
+        result = ScoredVerdict(Verdict.JUDGE_ERROR)
         grader.add_fault(FaultCause.NO_CASES, "The problem has no test case.")
     best = best_score(problem)
     return JuryJudgement(
@@ -172,7 +175,7 @@ def conclude(
     )
 
 
-def final_score(result: Result) -> float:
+def final_score(result: ScoredVerdict) -> float:
     passed = result.verdict in {Verdict.ACCEPTED, Verdict.PARTIAL}
     return (result.score or 0.0) if passed else 0.0
 
@@ -186,7 +189,7 @@ def best_score(problem: Problem) -> float | None:
     return best if abs(best) != float("inf") else None
 
 
-def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdict:
+def final_verdict(problem: Problem, result: ScoredVerdict, best: float | None) -> Verdict:
     """An accepted submission with less than the best score is Partial."""
     if not problem.scoring or result.verdict is not Verdict.ACCEPTED or best is None:
         return result.verdict
@@ -197,7 +200,7 @@ def final_verdict(problem: Problem, result: Result, best: float | None) -> Verdi
 
 
 def case_of(
-    number: int, case: Case, result: Result, measured: tuple[CaseOutcome, int]
+    number: int, case: Case, result: ScoredVerdict, measured: tuple[CaseOutcome, int]
 ) -> JuryCase:
     outcome, runs = measured
     return JuryCase(

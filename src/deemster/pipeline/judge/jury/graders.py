@@ -10,7 +10,7 @@ from pathlib import Path
 from deemster.domain.language import Language
 from deemster.domain.problem import CustomGrader, ProblemLimits, ProtocolName, StaticCheck
 from deemster.domain.run_status import RunStatus
-from deemster.domain.scoring import Result
+from deemster.domain.scoring import ScoredVerdict
 from deemster.domain.source import Source, files_beside, main_file
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.checker import CheckerFiles, CheckResult, read_answer
@@ -45,8 +45,8 @@ async def run_grader(
     program: PreparedJuryProgram,
     limits: ProblemLimits,
     grading: CustomGrader,
-    results: Sequence[Result],
-) -> Result:
+    results: Sequence[ScoredVerdict],
+) -> ScoredVerdict:
     lines = [f"{CODES[each.verdict]} {each.score or 0:.10g}\n" for each in results]
     command = program.command(grading.flags, jury_limits(limits), None)
     stdin = "".join(lines).encode()
@@ -54,8 +54,8 @@ async def run_grader(
     found = ANSWER.fullmatch(report.stdout.decode(errors="replace"))
     score = float(found[2]) if found else inf
     if report.status is not RunStatus.OK or found is None or isinf(score):
-        return Result(Verdict.JUDGE_ERROR)
-    return Result(VERDICTS[found[1]], score)
+        return ScoredVerdict(Verdict.JUDGE_ERROR)
+    return ScoredVerdict(VERDICTS[found[1]], score)
 
 
 async def run_static_validator(

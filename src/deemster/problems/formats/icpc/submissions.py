@@ -24,7 +24,7 @@ ROOT = "submissions"
 
 
 def read_submissions(folder: Folder, settings: IcpcSettings) -> tuple[ExampleSubmission, ...]:
-    reader = Submissions(folder, settings)
+    reader = SubmissionReader(folder, settings)
     found = tuple(reader.read())
     has_lower_bound = any(each.expectation.has_lower_bound for each in found)
     if not any(each.label == "accepted" for each in found):
@@ -35,7 +35,7 @@ def read_submissions(folder: Folder, settings: IcpcSettings) -> tuple[ExampleSub
 
 
 @dataclass(frozen=True, slots=True)
-class Submissions:
+class SubmissionReader:
     folder: Folder
     settings: IcpcSettings
 
