@@ -18,7 +18,7 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from deemster.programs.tokenizer import Tokenizer
-from deemster.sandbox.root import can_show
+from deemster.sandbox.visible_files import can_show
 from deemster.store.pool import Pool
 from deemster.telemetry import SHARED
 from tests.services.databases import Databases, cloned

@@ -10,9 +10,9 @@ from deemster.domain.run_status import RunStatus
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Command, View
-from deemster.sandbox.root import FileNeeds, make_view
+from deemster.sandbox.command import Command, FilesView
 from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.visible_files import FileNeeds, make_view
 from tests.programs.conftest import OpenLanguage
 from tests.toolchains import TOOLCHAINS
 
@@ -108,7 +108,7 @@ async def test_no_view_shows_a_whole_top_directory(language: str) -> None:
     if not isinstance(found, Toolchain):
         pytest.skip(found.reason)
     for view in (found.views.compile, found.views.run):
-        assert isinstance(view, View)
+        assert isinstance(view, FilesView)
         shown = {bind.target for bind in view.binds}
         assert not shown & {"/usr", "/usr/bin", "/usr/lib", "/usr/share", "/usr/local", "/etc"}
 

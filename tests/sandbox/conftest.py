@@ -15,8 +15,15 @@ import pytest_asyncio
 
 from deemster.domain.limits import Limits
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile, View
-from deemster.sandbox.root import system_view
+from deemster.sandbox.command import (
+    STANDARD_PROFILES,
+    Bind,
+    Command,
+    FilesView,
+    Layers,
+    Profile,
+)
+from deemster.sandbox.visible_files import system_view
 from tests.services.kept_open import KeptOpen
 from tests.waiting import PATIENCE_S, until
 
@@ -193,7 +200,7 @@ class OpenBoxes:
         async with Boxes.open(
             layers=layers,
             profiles=(*STANDARD_PROFILES, JAVA),
-            script_view=View(system_view().binds + JAVA_BINDS),
+            script_view=FilesView(system_view().binds + JAVA_BINDS),
             runner=RUNNER,
             cpus=sorted(os.sched_getaffinity(0)) if share_cpus else (),
             share_cpus=share_cpus,

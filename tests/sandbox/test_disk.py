@@ -9,8 +9,8 @@ import pytest
 from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Bind, Command, View
-from deemster.sandbox.root import system_view
+from deemster.sandbox.command import Bind, Command, FilesView
+from deemster.sandbox.visible_files import system_view
 from tests.sandbox.cached_file import forget, write_file
 from tests.sandbox.conftest import PATIENT, RUNNER, processes_under
 
@@ -42,7 +42,7 @@ async def test_x1_a_box_reads_from_a_disk_at_a_limited_rate(
     tmp_path: Path, build: Callable[[Path], Path]
 ) -> None:
     write_file(tmp_path)
-    view = View((*system_view().binds, Bind(tmp_path, "/opt/shared")))
+    view = FilesView((*system_view().binds, Bind(tmp_path, "/opt/shared")))
     command = Command(
         ("/code/attack", "spend", "/opt/shared/file"), code=build(SOURCE), limits=PATIENT
     )

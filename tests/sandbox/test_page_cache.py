@@ -14,8 +14,8 @@ import pytest
 from deemster.domain.limits import MIB
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import Bind, Command, Layers, View
-from deemster.sandbox.root import system_view
+from deemster.sandbox.command import Bind, Command, FilesView, Layers
+from deemster.sandbox.visible_files import system_view
 from tests.sandbox.cached_file import STRIDE, bits_in_memory, forget, write_file
 from tests.sandbox.conftest import PATIENT, RUNNER
 
@@ -53,7 +53,7 @@ async def open_boxes(
     cpus = sorted(os.sched_getaffinity(0))
     async with Boxes.open(
         layers=layers,
-        script_view=View((*system_view().binds, Bind(shared, "/opt/shared"))),
+        script_view=FilesView((*system_view().binds, Bind(shared, "/opt/shared"))),
         runner=RUNNER,
         cpus=cpus if share_cpus else cpus[:1],
         share_cpus=share_cpus,

@@ -18,7 +18,7 @@ from deemster.privileges.drop import reason_of_failure
 from deemster.privileges.mounts import make_reachable
 from deemster.privileges.ownership import own_directory
 from deemster.privileges.service_user import ServiceUser, find_service_user
-from deemster.sandbox.command import Bind, Layers, View
+from deemster.sandbox.command import Bind, FilesView, Layers
 from deemster.sandbox.launcher import LauncherPolicy, check_terminal
 from tests.waiting import PATIENCE_S
 
@@ -110,11 +110,13 @@ def test_boxes_are_built_only_from_directories_of_the_system(tmp_path: Path) -> 
 
     def check_source(source: Path | str) -> bytes:
         with tempfile.TemporaryFile() as file:
-            file.write(View((Bind(Path(source), "/opt/tool"),)).pack())
+            file.write(FilesView((Bind(Path(source), "/opt/tool"),)).pack())
             file.flush()
             return policy.check_views(file.fileno())
 
-    assert check_source(system / "tool") == View((Bind(system / "tool", "/opt/tool"),)).pack()
+    assert (
+        check_source(system / "tool") == FilesView((Bind(system / "tool", "/opt/tool"),)).pack()
+    )
     for source in ("/etc", service / "link", service, f"{system}/../service"):
         with pytest.raises(ValueError, match=r"is not in|is in"):
             check_source(source)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from deemster.domain.limits import MIB
-from deemster.sandbox.root import system_view, top_links
+from deemster.sandbox.visible_files import system_view, top_links
 
 PROGRAM = "/bin/true"
 SEARCH_PATH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin"

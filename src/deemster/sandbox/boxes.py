@@ -11,15 +11,14 @@ from pathlib import Path
 from deemster.domain.errors import Refused
 from deemster.sandbox import wire
 from deemster.sandbox.activity import read_activity
-from deemster.sandbox.command import STANDARD_PROFILES, Command, Layers, Profile, View
+from deemster.sandbox.command import STANDARD_PROFILES, Command, FilesView, Layers, Profile
 from deemster.sandbox.failed_start import is_fault_of_program, report_failed_start
 from deemster.sandbox.hang import PairMember
 from deemster.sandbox.live_run import Pipes, StreamedRun
 from deemster.sandbox.pair import CancelRule, Pair, PairRun, RecordSide
-from deemster.sandbox.policy import build_policy
 from deemster.sandbox.pool import Pool
-from deemster.sandbox.root import system_view
 from deemster.sandbox.runner import PACKAGED_RUNNER, RunnerConfig, SandboxFault
+from deemster.sandbox.seccomp import build_filters
 from deemster.sandbox.slot import Collect, DirectoryId, Mounts, RunIO, Slot
 from deemster.sandbox.slot_run import SlotRequest, SlotResult, SlotRun, run_in_slot
 from deemster.sandbox.staging import Stage
@@ -31,6 +30,7 @@ from deemster.sandbox.terminal import (
     TerminalRun,
     TerminalSize,
 )
+from deemster.sandbox.visible_files import system_view
 from deemster.sandbox.wire import Report, make_report
 
 
@@ -48,8 +48,8 @@ class Boxes:
         slots: int = 1,
         layers: Layers = Layers.ALL,
         profiles: Sequence[Profile] = STANDARD_PROFILES,
-        views: Sequence[View] = (),
-        script_view: View | None = None,
+        views: Sequence[FilesView] = (),
+        script_view: FilesView | None = None,
         runner: Path | None = None,
         cpus: Sequence[int] = (),
         share_cpus: bool = False,
@@ -71,7 +71,7 @@ class Boxes:
             slots=slots,
             layers=layers,
             views=(script_view or system_view(), *dict.fromkeys(views)),
-            policy=build_policy(profiles),
+            filters=build_filters(profiles),
             executable=runner or PACKAGED_RUNNER,
             cpus=tuple(cpus),
             share_cpus=share_cpus,
@@ -333,7 +333,7 @@ class Boxes:
             self._pool.release(slot)
 
     def profile_index(self, profile: str) -> int:
-        index = self._pool.config.policy.index.get(profile)
+        index = self._pool.config.filters.index.get(profile)
         if index is None:
             raise Refused(f"There is no sandbox profile {profile!r}.")
         return index

@@ -54,8 +54,8 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What a box shows of the host's files; `root.py` makes views."""
+class FilesView:
+    """What a box shows of the host's files; `visible_files.py` makes views."""
 
     binds: tuple[Bind, ...]
     links: tuple[tuple[str, str], ...] = ()
@@ -82,13 +82,13 @@ class View:
         return b"".join(os.fsencode(word) + b"\0" for word in words)
 
 
-def unpack_views(packed: bytes) -> list[View]:
-    """Raises ValueError if this is not what `View.pack` makes."""
-    views: list[View] = []
+def unpack_views(packed: bytes) -> list[FilesView]:
+    """Raises ValueError if this is not what `FilesView.pack` makes."""
+    views: list[FilesView] = []
     words = iter(packed.split(b"\0")[:-1])
     for kind in words:
         if kind == b"view":
-            views.append(View(()))
+            views.append(FilesView(()))
             continue
         if not views:
             raise ValueError("this is not a list of views")
@@ -108,7 +108,7 @@ def unpack_views(packed: bytes) -> list[View]:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The system calls that a program may make beyond the base list in `policy.py`."""
+    """The system calls that a program may make beyond the base list in `seccomp.py`."""
 
     name: str
     may_exec: bool = False
@@ -135,7 +135,7 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=lambda: ENVIRONMENT)
     code: Path | None = None
     """A host directory to mount read-only at /code; it must be readable for everybody."""
-    view: View | None = None
+    view: FilesView | None = None
     """What the box shows of the host's files; None: all programs and libraries."""
     data: Path | None = None
     """A host directory to mount read-only at /data, where nothing can be executed."""

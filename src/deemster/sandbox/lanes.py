@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Layers, Profile, View
+from deemster.sandbox.command import STANDARD_PROFILES, FilesView, Layers, Profile
 from deemster.sandbox.pool import FairQueue
 
 BOXES_PER_LANE: Final = 3
@@ -37,8 +37,8 @@ class Lanes:
         cpus: Sequence[int] | None = None,
         layers: Layers = Layers.ALL,
         profiles: Sequence[Profile] = STANDARD_PROFILES,
-        views: Sequence[View] = (),
-        script_view: View | None = None,
+        views: Sequence[FilesView] = (),
+        script_view: FilesView | None = None,
         runner: Path | None = None,
         read_mib_per_s: int = 0,
     ) -> AsyncIterator[Self]:

@@ -80,7 +80,7 @@ class LauncherClient:
         return self._requests.fileno()
 
     def start(
-        self, options: RunnerOptions, control: int, policy: Sequence[int]
+        self, options: RunnerOptions, control: int, config_fds: Sequence[int]
     ) -> LaunchedRunner:
         """Raises OSError if the launcher refuses or has ended."""
         request = {
@@ -95,7 +95,7 @@ class LauncherClient:
         try:
             with theirs:
                 packet = json.dumps(request).encode()
-                descriptors = [theirs.fileno(), control, *policy]
+                descriptors = [theirs.fileno(), control, *config_fds]
                 socket.send_fds(self._requests, [packet], descriptors)
             return LaunchedRunner(receive_answer(channel)["pid"], channel)
         except BaseException:

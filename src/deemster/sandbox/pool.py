@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, Self, TypeVar
 
 from deemster.sandbox import wire
-from deemster.sandbox.command import View
+from deemster.sandbox.command import FilesView
 from deemster.sandbox.runner import Runner, RunnerConfig, SandboxFault, explain
 from deemster.sandbox.slot import Mounts, Slot
 
@@ -167,7 +167,7 @@ class Pool:
     def has_free_slot(self) -> bool:
         return self._queue.has_free
 
-    async def provide(self, views: Iterable[View]) -> None:
+    async def provide(self, views: Iterable[FilesView]) -> None:
         """Has all slots made again if they lack one of these views.
 
         Such a view is new or has changed since the runner was started: a toolchain was
@@ -188,12 +188,12 @@ class Pool:
             for slot in slots:
                 self.release(slot)
 
-    def view_index(self, view: View | None) -> int:
+    def view_index(self, view: FilesView | None) -> int:
         index = 0 if view is None else self._find_view(view)
         assert index is not None
         return index
 
-    def _find_view(self, view: View) -> int | None:
+    def _find_view(self, view: FilesView) -> int | None:
         views = self.config.views
         for index, known in enumerate(views):
             if known is view:  # to compare two of them takes longer

@@ -12,10 +12,9 @@ from pathlib import Path
 
 from deemster.domain.errors import Unavailable
 from deemster.sandbox import wire
-from deemster.sandbox.command import Layers, View
+from deemster.sandbox.command import FilesView, Layers
 from deemster.sandbox.cores import move_descendants
 from deemster.sandbox.launched_runner import LaunchedRunner, launcher_in_use
-from deemster.sandbox.policy import Policy
 from deemster.sandbox.runner_start import (
     PACKAGED_RUNNER,
     RunnerOptions,
@@ -23,6 +22,7 @@ from deemster.sandbox.runner_start import (
     as_file,
     spawn_runner,
 )
+from deemster.sandbox.seccomp import SeccompFilters
 
 __all__ = ["PACKAGED_RUNNER", "Runner", "RunnerConfig", "SandboxFault", "explain"]
 
@@ -42,8 +42,8 @@ class SandboxFault(Unavailable):
 class RunnerConfig:
     slots: int
     layers: Layers
-    views: tuple[View, ...]
-    policy: Policy
+    views: tuple[FilesView, ...]
+    filters: SeccompFilters
     executable: Path
     cpus: tuple[int, ...] = ()
     share_cpus: bool = False
@@ -206,10 +206,12 @@ def explain(event: wire.RunnerEvent) -> str:
 
 
 def _spawn(config: RunnerConfig, control: socket.socket) -> RunnerProcess:
-    policy = config.policy
-    filters = (policy.deny_filter, policy.notify_filter)
+    filters = config.filters
     views = b"".join(view.pack() for view in config.views)
-    fds = [as_file(data) for data in (*filters, views, *policy.profiles)]
+    fds = [
+        as_file(data)
+        for data in (filters.deny_filter, filters.notify_filter, views, *filters.profiles)
+    ]
     launcher = launcher_in_use()
     start = spawn_runner if launcher is None else launcher.start
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from deemster.sandbox.command import Layers
-from deemster.sandbox.root import top_links
+from deemster.sandbox.visible_files import top_links
 
 PACKAGED_RUNNER: Final = Path(__file__).parent / "bin" / "deemster-runner"
 
@@ -41,13 +41,13 @@ class RunnerProcess(Protocol):
         """Raises subprocess.TimeoutExpired."""
 
 
-def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]:
-    """`policy` has the descriptors of the two filters, the views and the profiles."""
+def runner_arguments(options: RunnerOptions, config_fds: Sequence[int]) -> list[str]:
+    """`config_fds` has the descriptors of the two filters, the views and the profiles."""
     arguments = [str(options.executable), "--slots", str(options.slots)]
     arguments += ["--layers", str(options.layers.value)]
-    arguments += ["--deny-filter", str(policy[0]), "--notify-filter", str(policy[1])]
-    arguments += ["--views", str(policy[2])]
-    for fd in policy[3:]:
+    arguments += ["--deny-filter", str(config_fds[0]), "--notify-filter", str(config_fds[1])]
+    arguments += ["--views", str(config_fds[2])]
+    for fd in config_fds[3:]:
         arguments += ["--profile", str(fd)]
     for target, path in top_links():
         arguments += ["--link", target, path]
@@ -67,19 +67,19 @@ def runner_arguments(options: RunnerOptions, policy: Sequence[int]) -> list[str]
 
 def as_file(data: bytes) -> int:
     """A file in memory with this content."""
-    fd = os.memfd_create("policy", os.MFD_CLOEXEC)
+    fd = os.memfd_create("config", os.MFD_CLOEXEC)
     os.write(fd, data)
     return fd
 
 
 def spawn_runner(
-    options: RunnerOptions, control: int, policy: Sequence[int]
+    options: RunnerOptions, control: int, config_fds: Sequence[int]
 ) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        runner_arguments(options, policy),
+        runner_arguments(options, config_fds),
         stdin=control,
         stdout=subprocess.DEVNULL,
-        pass_fds=policy,
+        pass_fds=config_fds,
         start_new_session=True,
         env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
         cwd="/",

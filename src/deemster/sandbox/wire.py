@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from deemster.domain.errors import Refused
 from deemster.domain.limits import Limits
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox.policy import name_syscall
+from deemster.sandbox.seccomp import name_syscall
 
 MAGIC: Final = 0x314D4544
 MAX_REQUEST: Final = 96 * 1024

@@ -13,9 +13,9 @@ from deemster.programs.build.boxed_tools import VersionBox
 from deemster.programs.build.cached_compiler import BuildTools, CachedCompiler
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Profile, View
+from deemster.sandbox.command import STANDARD_PROFILES, FilesView, Profile
 from deemster.sandbox.lanes import Lanes
-from deemster.sandbox.root import system_view
+from deemster.sandbox.visible_files import system_view
 from deemster.settings import Settings
 from deemster.wiring.layers import layers_of
 
@@ -110,7 +110,7 @@ def extended(permissions: Permissions) -> Profile:
     )
 
 
-def script_view(toolchains: Iterable[Toolchain]) -> View:
+def script_view(toolchains: Iterable[Toolchain]) -> FilesView:
     """All programs and libraries, and other files of the toolchains, such as those in /etc."""
     system = system_view()
     shown = [Path(bind.target) for bind in system.binds]
@@ -120,10 +120,10 @@ def script_view(toolchains: Iterable[Toolchain]) -> View:
         for bind in view.binds
         if not any(map(Path(bind.target).is_relative_to, shown))
     }
-    return View((*system.binds, *sorted(others, key=lambda bind: bind.target)))
+    return FilesView((*system.binds, *sorted(others, key=lambda bind: bind.target)))
 
 
-def views_of(toolchains: Iterable[Toolchain]) -> tuple[View, ...]:
+def views_of(toolchains: Iterable[Toolchain]) -> tuple[FilesView, ...]:
     return tuple(view for each in toolchains for view in (each.views.compile, each.views.run))
 
 

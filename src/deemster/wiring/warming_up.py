@@ -13,7 +13,7 @@ import structlog
 from deemster.background_task import background_task
 from deemster.domain.limits import MIB
 from deemster.programs.build.toolchain import Toolchain
-from deemster.sandbox.command import View
+from deemster.sandbox.command import FilesView
 from deemster.settings import Settings
 
 MOST_S: Final = 300
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 @asynccontextmanager
-async def warming_up(settings: Settings, views: Iterable[View]) -> AsyncIterator[None]:
+async def warming_up(settings: Settings, views: Iterable[FilesView]) -> AsyncIterator[None]:
     """Loads what these views show, in their order, while the block runs."""
     paths = paths_of(views)
     if not settings.warm_up_mb or not paths:
@@ -32,13 +32,13 @@ async def warming_up(settings: Settings, views: Iterable[View]) -> AsyncIterator
         yield
 
 
-def toolchain_views(toolchains: Iterable[Toolchain]) -> list[View]:
+def toolchain_views(toolchains: Iterable[Toolchain]) -> list[FilesView]:
     """Those of programs before those of compilers."""
     found = list(toolchains)
     return [*(each.views.run for each in found), *(each.views.compile for each in found)]
 
 
-def paths_of(views: Iterable[View]) -> list[str]:
+def paths_of(views: Iterable[FilesView]) -> list[str]:
     return list(dict.fromkeys(str(bind.source) for view in views for bind in view.binds))
 
 

@@ -13,7 +13,7 @@ from deemster.pipeline.analyze.installed import InstalledAnalyzer, MissingAnalyz
 from deemster.pipeline.analyze.results_cache import ResultsCache
 from deemster.pipeline.analyze.tool_run import make_request, run_tool
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import View
+from deemster.sandbox.command import FilesView
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class AnalysisTools:
         return [each for each in self.analyzers if isinstance(each, InstalledAnalyzer)]
 
     @property
-    def views(self) -> list[View]:
+    def views(self) -> list[FilesView]:
         """What the boxes must show."""
         return [each.view for each in self.installed]
 

@@ -10,9 +10,16 @@ from deemster.domain.language import Language, Permissions, fill, placeholders
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES, Bind, Command, Layers, Profile, View
-from deemster.sandbox.root import FileNeeds, make_view
+from deemster.sandbox.command import (
+    STANDARD_PROFILES,
+    Bind,
+    Command,
+    FilesView,
+    Layers,
+    Profile,
+)
 from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.visible_files import FileNeeds, make_view
 
 VERSION_PROFILE: Final = "version"
 VERSION_MEMORY_BYTES: Final = 1024 * MIB
@@ -24,9 +31,9 @@ WILDCARDS: Final = frozenset("*?[")
 class Views:
     """What the boxes of a language show."""
 
-    compile: View
-    run: View
-    version: View
+    compile: FilesView
+    run: FilesView
+    version: FilesView
 
 
 def language_views(
@@ -58,7 +65,7 @@ def step_view(
     hides: Iterable[str] = (),
     mounts: Iterable[Bind] = (),
     needs: FileNeeds | None = None,
-) -> View:
+) -> FilesView:
     """Shows the tools that a command uses, and the paths that its file names."""
     mounts = tuple(mounts)
     used = [tools[name] for name in sorted(placeholders(argv) & tools.keys())]
@@ -100,7 +107,7 @@ class VersionBox:
     async def output_of(
         self,
         argv: tuple[str, ...],
-        view: View,
+        view: FilesView,
         permissions: Iterable[Permissions],
         timeout_s: float,
     ) -> str:

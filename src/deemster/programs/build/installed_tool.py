@@ -9,7 +9,7 @@ from deemster.domain.boxed_tool import BoxedTool
 from deemster.domain.language import Catalogue, fill
 from deemster.programs.build.boxed_tools import VersionBox, paths_matching, step_view
 from deemster.programs.build.toolchain import FoundTools, find_tools, path_shown
-from deemster.sandbox.command import Bind, View
+from deemster.sandbox.command import Bind, FilesView
 from deemster.sandbox.runner import SandboxFault
 
 MOUNT_DIR = "/opt/deemster"
@@ -21,7 +21,7 @@ A box never sees the rest of Deemster's Python environment."""
 @dataclass(frozen=True, slots=True)
 class InstalledTool:
     found: FoundTools
-    view: View
+    view: FilesView
 
     @property
     def version(self) -> str:
@@ -38,9 +38,9 @@ async def find_installed(
 ) -> InstalledTool | str:
     """The tool, or the reason why it can't be used."""
     places = own_places()
-    views: list[View] = []
+    views: list[FilesView] = []
 
-    def view_of(tools: Mapping[str, str]) -> View:
+    def view_of(tools: Mapping[str, str]) -> FilesView:
         views.append(tool_view(tool, catalogue, tools, places))
         return views[-1]
 
@@ -55,7 +55,7 @@ async def find_installed(
 
 def tool_view(
     tool: BoxedTool, catalogue: Catalogue, tools: Mapping[str, str], places: Mapping[str, str]
-) -> View:
+) -> FilesView:
     mounts = [
         Bind(path.resolve(), f"{MOUNT_DIR}/{tool.id}/{path.name}")
         for pattern in fill(tool.mounts, places)

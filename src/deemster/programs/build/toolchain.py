@@ -20,9 +20,9 @@ from deemster.programs.build.boxed_tools import (
     language_views,
     paths_matching,
 )
-from deemster.sandbox.command import View
-from deemster.sandbox.root import FileNeeds
+from deemster.sandbox.command import FilesView
 from deemster.sandbox.runner import SandboxFault
+from deemster.sandbox.visible_files import FileNeeds
 
 SEARCH_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
 """Fixed, so that the PATH of the user who starts Deemster doesn't choose the compiler."""
@@ -56,7 +56,7 @@ class Tooled(Protocol):
     def version(self) -> VersionQuery: ...
 
 
-NO_VIEWS: Final = Views(View(()), View(()), View(()))
+NO_VIEWS: Final = Views(FilesView(()), FilesView(()), FilesView(()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ async def discover(
     permissions = [step.permissions for step in steps if step is not None]
     views: list[Views] = []
 
-    def version_view(tools: Mapping[str, str]) -> View:
+    def version_view(tools: Mapping[str, str]) -> FilesView:
         views.append(language_views(language, tools, needs))
         return views[-1].version
 
@@ -249,7 +249,7 @@ async def discover(
 
 async def find_tools(
     wanted: Tooled,
-    version_view: Callable[[Mapping[str, str]], View],
+    version_view: Callable[[Mapping[str, str]], FilesView],
     permissions: Iterable[Permissions],
     places: Mapping[str, str] | None = None,
     *,
@@ -283,7 +283,7 @@ async def find_tools(
     return FoundTools(paths, match.expand(wanted.version.text), stamps)
 
 
-def path_shown(path: str, view: View) -> str:
+def path_shown(path: str, view: FilesView) -> str:
     """Where a box shows a file; the same for most files."""
     for bind in view.binds:
         if path.startswith("/") and Path(path).is_relative_to(bind.source):

@@ -11,7 +11,7 @@ import pytest
 
 from deemster.domain.errors import Refused
 from deemster.domain.run_status import RunStatus
-from deemster.sandbox import policy
+from deemster.sandbox import seccomp
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command, Profile
 from tests.sandbox.conftest import PATIENT, RUNNER
@@ -31,11 +31,11 @@ def call(name: str, *arguments: int) -> Command:
 
 
 def allow_all() -> bytes:
-    return policy._export(policy._new_filter(pyseccomp.ALLOW))
+    return seccomp._export(seccomp._new_filter(pyseccomp.ALLOW))
 
 
 def profile_with_all_calls(_: Profile) -> bytes:
-    return struct.pack(f"={policy.PROFILE_CALLS}H", *[policy.ALLOW] * policy.PROFILE_CALLS)
+    return struct.pack(f"={seccomp.PROFILE_CALLS}H", *[seccomp.ALLOW] * seccomp.PROFILE_CALLS)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ async def test_x4_the_deny_filter_holds_whatever(
     function: str, replacement: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """X4: the kernel ends a program that makes a call that no profile can allow."""
-    monkeypatch.setattr(policy, function, replacement)
+    monkeypatch.setattr(seccomp, function, replacement)
     async with Boxes.open(runner=RUNNER) as boxes:
         for name in ("bpf", "add_key", "ptrace", "setns", "unshare", "mount", "keyctl"):
             report = await boxes.run(call(name))
@@ -94,17 +94,17 @@ async def test_a_profile_can_allow_calls_that_otherwise_fail() -> None:
 
 def test_x4_every_runner_has_its_own_token() -> None:
     """Filters are built once with another number, which must be in none of them."""
-    one, two = (policy.build_policy([Profile("p")]) for _ in range(2))
+    one, two = (seccomp.build_filters([Profile("p")]) for _ in range(2))
     for own, others in ((one, two), (two, one)):
         for kept, foreign in (
             (own.deny_filter, others.deny_filter),
             (own.notify_filter, others.notify_filter),
         ):
             assert kept[:8] == own.notify_filter[:8] != foreign[:8]
-            constants = {each[-1] for each in policy.INSTRUCTION.iter_unpack(kept[16:])}
+            constants = {each[-1] for each in seccomp.INSTRUCTION.iter_unpack(kept[16:])}
             assert halves_of(kept) <= constants
             assert constants.isdisjoint(halves_of(foreign))
-            assert constants.isdisjoint(halves_of(struct.pack("=Q", policy.STAND_IN)))
+            assert constants.isdisjoint(halves_of(struct.pack("=Q", seccomp.STAND_IN)))
 
 
 def halves_of(kept: bytes) -> set[int]:
@@ -124,7 +124,7 @@ def halves_of(kept: bytes) -> set[int]:
 )
 def test_an_invalid_profile_is_refused_with_its_mistake(profile: Profile, named: str) -> None:
     with pytest.raises(Refused, match=named):
-        policy.build_policy([profile])
+        seccomp.build_filters([profile])
 
 
 @pytest.mark.parametrize(
@@ -140,4 +140,4 @@ def test_an_invalid_profile_is_refused_with_its_mistake(profile: Profile, named:
 def test_x4_calls_of_other_abis_have_names_too(arch: int, number: int, name: str) -> None:
     if pyseccomp.system_arch() != pyseccomp.Arch.X86_64:
         pytest.skip("the names are those of x86-64")
-    assert policy.name_syscall(arch, number) == name
+    assert seccomp.name_syscall(arch, number) == name

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from deemster.sandbox.command import Bind, View
+from deemster.sandbox.command import Bind, FilesView
 from deemster.sandbox.elf import STANDARD_DIRECTORIES, is_loadable, needs_of, script_interpreter
 
 SYSTEM_PATHS: Final = (
@@ -36,10 +36,10 @@ def top_links() -> list[tuple[str, str]]:
 
 
 @cache
-def system_view() -> View:
+def system_view() -> FilesView:
     """All programs and libraries of the host, for jury scripts, tests and benchmarks."""
     paths = [*SYSTEM_PATHS, *(path for path in TOP if not Path(path).is_symlink())]
-    return View(tuple(Bind(Path(path), path) for path in paths if Path(path).exists()))
+    return FilesView(tuple(Bind(Path(path), path) for path in paths if Path(path).exists()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class FileNeeds:
     """Reads links, and the libraries and interpreters that files need, each only once."""
 
     def __init__(self) -> None:
-        self.views: dict[tuple[object, ...], View] = {}
+        self.views: dict[tuple[object, ...], FilesView] = {}
         """The views that were made: several languages have the same compiler."""
         self._traced: dict[Path, TracedPath] = {}
         self._found: dict[Path, tuple[Path, ...]] = {}
@@ -105,7 +105,7 @@ def make_view(
     mounts: Iterable[Bind] = (),
     hidden: Iterable[str] = (),
     needs: FileNeeds | None = None,
-) -> View:
+) -> FilesView:
     """Shows these paths, the links that lead to them, and the libraries that they need.
 
     `mounts` are files that a box shows elsewhere than the host. The directories `hidden`, which
@@ -122,7 +122,7 @@ def make_view(
 
 def _make_view(
     paths: Iterable[str], mounts: Sequence[Bind], hidden: Iterable[str], needs: FileNeeds
-) -> View:
+) -> FilesView:
     files = _Files(needs)
     for path in (*DATA_PATHS, *paths):
         files.add(Path(path))
@@ -130,7 +130,7 @@ def _make_view(
         files.add_needs(bind.source)
     binds, links = files.pruned()
     shown = frozenset(binds)
-    return View(
+    return FilesView(
         binds=(*(Bind(path, str(path)) for path in binds), *mounts),
         links=links,
         hidden=tuple(

@@ -55,7 +55,7 @@ ALLOW: Final = 0xFFFF
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SeccompFilters:
     """The runner's input: two filters, with the token in front, and a table per profile."""
 
     deny_filter: bytes
@@ -64,11 +64,11 @@ class Policy:
     index: dict[str, int]
 
 
-def build_policy(profiles: Sequence[Profile]) -> Policy:
+def build_filters(profiles: Sequence[Profile]) -> SeccompFilters:
     token = secrets.randbits(63) | 1
     head = struct.pack("=QQ", token, pyseccomp.system_arch())
     extra = frozenset[str]().union(*(profile.allow for profile in profiles))
-    return Policy(
+    return SeccompFilters(
         deny_filter=head + _with_token(_build_deny_filter(extra), token),
         notify_filter=head + _with_token(_build_notify_filter(), token),
         profiles=tuple(_build_profile(profile) for profile in profiles),
@@ -104,27 +104,27 @@ def _build_deny_filter(extra: frozenset[str]) -> bytes:
     token = STAND_IN
     kill, allow = pyseccomp.KILL_PROCESS, pyseccomp.ALLOW
     # The default ranks below a notification, so that init still learns of the call.
-    policy = _new_filter(pyseccomp.TRACE(0), foreign_abi=kill)  # without a tracer: ENOSYS
+    rules = _new_filter(pyseccomp.TRACE(0), foreign_abi=kill)  # without a tracer: ENOSYS
     known = BASE | IGNORED | ERRNO.keys() | PROFILE_ERRNO.keys() | RUNNER | extra
     known |= OPEN_CALLS.keys() | {"msync"}
     by_argument = {"clone3", "clone", "socketpair", "sendto"}
     for name in sorted((known | {"execveat", "seccomp"}) - NEVER - by_argument):
-        _add(policy, allow, name)
+        _add(rules, allow, name)
     for name in sorted(NEVER - RUNNER):
-        _add(policy, kill, name)
+        _add(rules, kill, name)
     for name, error in NEVER_ERRNO.items():
-        _add(policy, _errno(error), name)
+        _add(rules, _errno(error), name)
     for name, action in (*((name, kill) for name in sorted(NEVER & RUNNER)), _NO_CLONE3):
-        _add(policy, allow, name, pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.EQ, token))
-        _add(policy, action, name, pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.NE, token))
-    _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
+        _add(rules, allow, name, pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.EQ, token))
+        _add(rules, action, name, pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.NE, token))
+    _add(rules, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
     for flag in (1 << bit for bit in range(32) if CLONE_NEW & 1 << bit):
-        _add(policy, kill, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
-    _add(policy, allow, "socketpair", pyseccomp.Arg(0, pyseccomp.EQ, AF_UNIX))
-    _add(policy, _errno("EAFNOSUPPORT"), "socketpair", pyseccomp.Arg(0, pyseccomp.NE, AF_UNIX))
-    _add(policy, allow, "sendto", pyseccomp.Arg(4, pyseccomp.EQ, 0))  # without an address
-    _add(policy, _errno("EPERM"), "sendto", pyseccomp.Arg(4, pyseccomp.NE, 0))
-    return _export(policy)
+        _add(rules, kill, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, flag, flag))
+    _add(rules, allow, "socketpair", pyseccomp.Arg(0, pyseccomp.EQ, AF_UNIX))
+    _add(rules, _errno("EAFNOSUPPORT"), "socketpair", pyseccomp.Arg(0, pyseccomp.NE, AF_UNIX))
+    _add(rules, allow, "sendto", pyseccomp.Arg(4, pyseccomp.EQ, 0))  # without an address
+    _add(rules, _errno("EPERM"), "sendto", pyseccomp.Arg(4, pyseccomp.NE, 0))
+    return _export(rules)
 
 
 def _errno(name: str) -> int:
@@ -147,60 +147,60 @@ def _with_token(template: bytes, token: int) -> bytes:
 
 
 def _new_filter(default: int, *, foreign_abi: int | None = None) -> pyseccomp.SyscallFilter:
-    policy = pyseccomp.SyscallFilter(default)
-    policy.set_attr(pyseccomp.Attr.ACT_BADARCH, default if foreign_abi is None else foreign_abi)
-    policy.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)  # a binary tree, not a list
-    return policy
+    rules = pyseccomp.SyscallFilter(default)
+    rules.set_attr(pyseccomp.Attr.ACT_BADARCH, default if foreign_abi is None else foreign_abi)
+    rules.set_attr(pyseccomp.Attr.CTL_OPTIMIZE, 2)  # a binary tree, not a list
+    return rules
 
 
 @cache
 def _build_notify_filter() -> bytes:
     """With `STAND_IN` as the token."""
     token = STAND_IN
-    policy = _new_filter(pyseccomp.NOTIFY)
+    rules = _new_filter(pyseccomp.NOTIFY)
     allow = pyseccomp.ALLOW
     for name in sorted(BASE):
-        _add(policy, allow, name)
+        _add(rules, allow, name)
     for name in sorted(IGNORED):
-        _add(policy, pyseccomp.ERRNO(0), name)
+        _add(rules, pyseccomp.ERRNO(0), name)
     for name, error in ERRNO.items():
-        _add(policy, _errno(error), name)
+        _add(rules, _errno(error), name)
     for name in sorted(RUNNER | {"clone3"}):
-        _add(policy, allow, name, pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.EQ, token))
-    _add(policy, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
-    _add(policy, allow, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, MAP_HUGETLB, 0))
-    _add(policy, allow, "memfd_create", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, MFD_HUGETLB, 0))
+        _add(rules, allow, name, pyseccomp.Arg(TOKEN_ARGUMENT, pyseccomp.EQ, token))
+    _add(rules, allow, "clone", pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_NEW, 0))
+    _add(rules, allow, "mmap", pyseccomp.Arg(3, pyseccomp.MASKED_EQ, MAP_HUGETLB, 0))
+    _add(rules, allow, "memfd_create", pyseccomp.Arg(1, pyseccomp.MASKED_EQ, MFD_HUGETLB, 0))
     # Only PRIO_PROCESS and 0, the caller itself: without root its init has the same uid.
-    _add(policy, allow, "setpriority", _low(0, 0), _low(1, 0))
+    _add(rules, allow, "setpriority", _low(0, 0), _low(1, 0))
     for name, argument in OPEN_CALLS.items():
-        _add_by_flag(policy, name, argument, TMPFILE, _errno("EOPNOTSUPP"))
-    _add_by_flag(policy, "msync", 2, MS_SYNC, pyseccomp.ERRNO(0))
-    _add_by_argument(policy)
-    return _export(policy)
+        _add_by_flag(rules, name, argument, TMPFILE, _errno("EOPNOTSUPP"))
+    _add_by_flag(rules, "msync", 2, MS_SYNC, pyseccomp.ERRNO(0))
+    _add_by_argument(rules)
+    return _export(rules)
 
 
-def _add_by_argument(policy: pyseccomp.SyscallFilter) -> None:
+def _add_by_argument(rules: pyseccomp.SyscallFilter) -> None:
     """Adds the calls whose answer depends on the value of one argument."""
     for name, argument, values in ALLOWED_ARGUMENTS:
         for value in values:
-            _add(policy, pyseccomp.ALLOW, name, _low(argument, value))
+            _add(rules, pyseccomp.ALLOW, name, _low(argument, value))
     for name in CLOCK_CALLS:
         for mask, value in OWN_CLOCKS:
             clock = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, mask, value)
-            _add(policy, pyseccomp.ALLOW, name, clock)
+            _add(rules, pyseccomp.ALLOW, name, clock)
     for command in FCNTL_LOCKS:
-        _add(policy, _errno("ENOLCK"), "fcntl", _low(1, command))
+        _add(rules, _errno("ENOLCK"), "fcntl", _low(1, command))
     for advice in MADVISE_IGNORED:
-        _add(policy, pyseccomp.ERRNO(0), "madvise", _low(2, advice))
+        _add(rules, pyseccomp.ERRNO(0), "madvise", _low(2, advice))
 
 
 def _add_by_flag(
-    policy: pyseccomp.SyscallFilter, name: str, argument: int, flag: int, answer: int
+    rules: pyseccomp.SyscallFilter, name: str, argument: int, flag: int, answer: int
 ) -> None:
     """Allows a call without the flag, and gives this answer to one with it."""
     without = pyseccomp.Arg(argument, pyseccomp.MASKED_EQ, flag, 0)
-    _add(policy, pyseccomp.ALLOW, name, without)
-    _add(policy, answer, name, pyseccomp.Arg(argument, pyseccomp.MASKED_EQ, flag, flag))
+    _add(rules, pyseccomp.ALLOW, name, without)
+    _add(rules, answer, name, pyseccomp.Arg(argument, pyseccomp.MASKED_EQ, flag, flag))
 
 
 def _low(argument: int, value: int) -> pyseccomp.Arg:
@@ -242,18 +242,18 @@ def _native_number(name: str) -> int:
     return int(pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name))
 
 
-def _add(policy: pyseccomp.SyscallFilter, action: int, name: str, *args: pyseccomp.Arg) -> None:
+def _add(rules: pyseccomp.SyscallFilter, action: int, name: str, *args: pyseccomp.Arg) -> None:
     try:
-        policy.add_rule(action, name, *args)
+        rules.add_rule(action, name, *args)
     except OSError as error:
         # Unknown to this architecture or this libseccomp: the default refuses it.
         if error.errno not in (errnos.EINVAL, errnos.EDOM, errnos.EFAULT):
             raise
 
 
-def _export(policy: pyseccomp.SyscallFilter) -> bytes:
+def _export(rules: pyseccomp.SyscallFilter) -> bytes:
     fd = os.memfd_create("filter", os.MFD_CLOEXEC)
     with os.fdopen(fd, "w+b", buffering=0) as file:
-        policy.export_bpf(file)
+        rules.export_bpf(file)
         file.seek(0)
         return file.read()
