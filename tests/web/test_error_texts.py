@@ -14,9 +14,9 @@ from deemster.api.models.user_import import UserImportQuery
 from deemster.api.user_import.class_list import read_class_list
 from deemster.domain.errors import DeemsterError, NotFound, Refused, Unavailable
 from deemster.domain.retry_policy import JUDGE_FAILED
+from deemster.pattern_messages import FORMS, OTHER_CHARACTERS
 from deemster.store import accounts
 from deemster.store.pool import DatabaseDown, Pool, connection
-from deemster.text_form import FORMS, OTHER_CHARACTERS
 from deemster.web.error_texts import LABELS, PLACE, explain, messages, templates
 from deemster.web.forms import parse_fields
 from deemster.web.language import LANGUAGES, SOURCE, language

@@ -23,6 +23,7 @@ from deemster.domain.request_signature import (
 )
 from deemster.judgehost.backoff import Backoff
 from deemster.judgehost.nonces import SignedMessages
+from deemster.pattern_messages import fault_text
 from deemster.pipeline.remote.messages import (
     Announcement,
     Finish,
@@ -36,7 +37,6 @@ from deemster.pipeline.remote.messages import (
     Tasks,
     Update,
 )
-from deemster.text_form import fault_text
 
 log = structlog.get_logger()
 

@@ -23,6 +23,7 @@ from pydantic_settings import (
 
 from deemster.domain.errors import Refused
 from deemster.domain.judge_host import JudgeOn
+from deemster.pattern_messages import fault_text
 from deemster.settings.sources import (
     PREFIX,
     TOKEN_VARIABLE,
@@ -30,7 +31,6 @@ from deemster.settings.sources import (
     outside_sources,
     variable_of,
 )
-from deemster.text_form import fault_text
 
 CompatApi = Literal["heng", "judge0", "jobe", "mcp", "piston", "sandboxfusion"]
 StageName = Literal["analyze", "evaluate_ai"]

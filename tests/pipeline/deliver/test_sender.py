@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from deemster.destination import Address
 from deemster.pipeline.deliver.sender import (
     DeliveryFault,
     SendOutcome,
     WebhookRequest,
     WebhookSender,
 )
+from deemster.public_addresses import Address
 from tests.pipeline.deliver.authority import Authority
 from tests.pipeline.deliver.receiver import (
     OK,

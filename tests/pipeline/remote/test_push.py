@@ -8,11 +8,11 @@ from ipaddress import ip_address, ip_network
 import httpx
 import pytest
 
-from deemster import destination
-from deemster.destination import Address, Lookup, Network
+from deemster import public_addresses
 from deemster.domain.judge_host import JudgeHostId, derive_key
 from deemster.pipeline.remote.messages import HostTask, TaskKind
 from deemster.pipeline.remote.push import HostUnreachable, TaskPusher
+from deemster.public_addresses import Address, Lookup, Network
 from deemster.store.pool import Pool
 from deemster.store.remote_tasks import HostRoom
 from tests.pipeline.work.test_dispatcher_killed import make_room
@@ -58,7 +58,7 @@ async def push(
     pool: Pool,
     address: str,
     networks: Sequence[Network] = LOOPBACK,
-    look_up: Lookup = destination.look_up,
+    look_up: Lookup = public_addresses.look_up,
 ) -> None:
     room = await make_room(pool, address)
     async with httpx.AsyncClient(trust_env=False, verify=False) as http:

@@ -12,7 +12,6 @@ from deemster.api.compat.judge0_archive import BadArchive, decode, unzip
 from deemster.api.compat.judge0_languages import Judge0Language
 from deemster.api.compat.translation import is_number
 from deemster.api.models.submissions import check_web_address
-from deemster.destination import is_plainly_private
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.accept.executions import ExecuteRequest
@@ -21,6 +20,7 @@ from deemster.pipeline.deliver.judge0_submission import (
     COMPILE_OUTPUT,
     MULTI_FILE_MAIN,
 )
+from deemster.public_addresses import is_plainly_private
 
 API: Final = "judge0"
 """Name of this API in the data that is kept with an execution."""

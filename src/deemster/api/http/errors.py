@@ -20,7 +20,7 @@ from deemster.domain.errors import (
     Unavailable,
 )
 from deemster.domain.request_signature import SignatureFault
-from deemster.text_form import fault_text
+from deemster.pattern_messages import fault_text
 
 MEDIA_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = 5

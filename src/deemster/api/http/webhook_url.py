@@ -1,7 +1,7 @@
 """Checks the webhook URL of a request."""
 
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.destination import is_plainly_private
+from deemster.public_addresses import is_plainly_private
 from deemster.settings import Settings
 
 

@@ -9,8 +9,8 @@ from deemster.api.auth.passwords import MAX_CHARS, MIN_CHARS
 from deemster.api.http.paging import Page, PageQuery
 from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
 from deemster.domain.account import NAME_PATTERN, Account, Role, Scope
+from deemster.pattern_messages import text_form
 from deemster.store.accounts import AccountUpdate, AccountView, TokenView
-from deemster.text_form import text_form
 
 BODY_BYTES: Final = 32 * 1024
 """Largest body of a request without a caller; other account requests have it too."""

@@ -19,7 +19,7 @@ from deemster.domain.evaluation import (
 )
 from deemster.domain.model_tier import amount_of
 from deemster.domain.rubric import Rubric
-from deemster.text_form import NO_NUL, text_form
+from deemster.pattern_messages import NO_NUL, text_form
 
 Score = Annotated[float, Field(ge=0, le=100)]
 Reason = Annotated[str, text_form(NO_NUL, min_length=1, max_length=1000, strip_whitespace=True)]

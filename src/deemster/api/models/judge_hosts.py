@@ -6,8 +6,8 @@ from typing import Annotated, Final
 from pydantic import Field, StringConstraints
 
 from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.pattern_messages import ONE_LINE, text_form
 from deemster.store.judge_hosts import HostState, JudgeHostView
-from deemster.text_form import ONE_LINE, text_form
 
 BODY_BYTES: Final = 32 * 1024
 

@@ -16,7 +16,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 from deemster.domain.docstrings import attribute_docstrings
-from deemster.text_form import ONE_LINE, text_form
+from deemster.pattern_messages import ONE_LINE, text_form
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 9000

@@ -19,10 +19,10 @@ from deemster.domain.problem_listing import (
     clean_tag,
     words_query,
 )
+from deemster.pattern_messages import ONE_LINE, text_form
 from deemster.problems.importing import Imported
 from deemster.store.counters import ProblemCounts
 from deemster.store.problems import ProblemFilter, ProblemListItem, ProblemSummary
-from deemster.text_form import ONE_LINE, text_form
 
 Mine = Literal["solved", "tried"]
 MINE: Final[Mapping[ProblemResult, Mine | None]] = {

@@ -13,9 +13,9 @@ from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, Ti
 from deemster.api.models.submissions import Status
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.verdict import Verdict
+from deemster.pattern_messages import ONE_LINE, text_form
 from deemster.pipeline.verdict.rejudging_set import Overview
 from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
-from deemster.text_form import ONE_LINE, text_form
 
 MAX_IDS: Final = 10_000
 Reason = Annotated[str, text_form(ONE_LINE, min_length=1, max_length=1000)]

@@ -29,12 +29,12 @@ from deemster.api.models.evaluation_admin import (
     tiers_out,
 )
 from deemster.api.state import app_state
-from deemster.destination import BadDestination, is_plainly_private, target_of
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import GENERATED_ID, ProblemId
 from deemster.domain.model_tier import ModelTier
 from deemster.domain.rubric import RubricId
 from deemster.pipeline.evaluate.rubric_file import digest_of, parse_rubric
+from deemster.public_addresses import BadDestination, is_plainly_private, target_of
 from deemster.store import audit, model_calls, model_tiers, problems, rubrics
 from deemster.store.pool import connection, transaction
 from deemster.store.rubrics import NewRubric

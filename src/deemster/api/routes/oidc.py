@@ -17,7 +17,7 @@ from deemster.api.auth.oidc import (
 from deemster.api.http.errors import errors
 from deemster.api.state import AppState, app_state
 from deemster.domain.errors import NotFound, Refused
-from deemster.text_form import text_form
+from deemster.pattern_messages import text_form
 
 router = APIRouter(tags=["accounts"])
 LOGIN: Final = "/v1/oidc/login"

@@ -19,8 +19,8 @@ from deemster.api.typed_input import record_typing, type_in
 from deemster.domain.errors import DeemsterError, Refused, Unavailable
 from deemster.domain.execution import ExecutionView, OutputChunk, status_of
 from deemster.domain.lifecycle import TERMINAL
+from deemster.pattern_messages import fault_text
 from deemster.store.pool import connection, transaction
-from deemster.text_form import fault_text
 
 SUBPROTOCOL: Final = "deemster.terminal"
 

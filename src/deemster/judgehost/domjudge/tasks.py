@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from deemster.domain.errors import Unavailable
-from deemster.text_form import fault_text
+from deemster.pattern_messages import fault_text
 
 IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]+")
 DEFAULT_OVERSHOOT: Final = "1s|10%"

@@ -19,6 +19,7 @@ from deemster.domain.analysis import (
 from deemster.domain.errors import Refused
 from deemster.domain.language import LanguageId
 from deemster.domain.limits import MIB
+from deemster.pattern_messages import text_form
 from deemster.pipeline.analyze.formats import FORMATS
 from deemster.programs.build.boxed_tool_file import BoxedToolFile, RunTable, Text
 from deemster.programs.build.languages import (
@@ -31,7 +32,6 @@ from deemster.programs.build.languages import (
     refuse_unknown_placeholders,
     shipped_directory,
 )
-from deemster.text_form import text_form
 
 OUTPUT_BYTES = 4 * MIB
 """The most that an analyser may print; more is a failure of the tool."""

@@ -12,7 +12,7 @@ import httpcore
 import httpx
 
 from deemster import __version__
-from deemster.destination import (
+from deemster.public_addresses import (
     Address,
     BadDestination,
     Lookup,

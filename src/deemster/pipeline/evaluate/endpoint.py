@@ -14,7 +14,9 @@ import httpcore
 from pydantic import BaseModel, ValidationError
 
 from deemster import __version__
-from deemster.destination import (
+from deemster.domain.model_tier import ModelTier
+from deemster.pipeline.evaluate.prompt import Prompt
+from deemster.public_addresses import (
     BadDestination,
     Lookup,
     PinnedBackend,
@@ -24,8 +26,6 @@ from deemster.destination import (
     target_of,
     wire_url,
 )
-from deemster.domain.model_tier import ModelTier
-from deemster.pipeline.evaluate.prompt import Prompt
 
 RESPONSE_BYTES: Final = 1 << 20
 PATH: Final = "/chat/completions"

@@ -19,9 +19,9 @@ from deemster.domain.rubric import (
     Rubric,
 )
 from deemster.domain.verdict import Verdict
+from deemster.pattern_messages import text_form
 from deemster.problems.formats.yaml_file import FileModel, checked, mapping_of, parse_yaml
 from deemster.programs.build.languages import shipped_directory
-from deemster.text_form import text_form
 
 MAX_CHARACTERS: Final = 64 * 1024
 MAX_QUESTIONS: Final = 40

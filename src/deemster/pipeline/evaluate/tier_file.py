@@ -14,8 +14,8 @@ from deemster.domain.model_tier import (
     TokenLimitParameter,
     cheapest_first,
 )
+from deemster.pattern_messages import ONE_LINE, text_form
 from deemster.problems.formats.yaml_file import FileModel, checked, mapping_of, read_yaml
-from deemster.text_form import ONE_LINE, text_form
 
 MAX_AMOUNT: Final = 1_000_000
 PLACES: Final = Decimal("0.000001")

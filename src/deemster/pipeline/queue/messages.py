@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId, RevisionDigest, kind_of, work_id
 from deemster.domain.job import QUEUE_OF, TRANSMITTABLE, Job, QueueName, Task
-from deemster.text_form import ID, text_form
+from deemster.pattern_messages import ID, text_form
 
 Id = Annotated[str, text_form(ID, min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=0, lt=2**31, strict=True)]

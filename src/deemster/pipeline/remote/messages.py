@@ -10,7 +10,6 @@ from typing import Annotated, Any, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from deemster.destination import BadDestination, target_of
 from deemster.domain.execution import (
     ExecutionLimits,
     ExecutionOptions,
@@ -20,7 +19,8 @@ from deemster.domain.execution import (
 from deemster.domain.judgement import JuryJudgement
 from deemster.domain.limits import MIB
 from deemster.domain.stored_analysis import AnalysisRecord
-from deemster.text_form import ID, NO_NUL, text_form
+from deemster.pattern_messages import ID, NO_NUL, text_form
+from deemster.public_addresses import BadDestination, target_of
 
 LONGEST_WAIT_S: Final = 30.0
 """A host's request for tasks is answered after this time, even if there is none."""

@@ -9,7 +9,11 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from deemster.destination import (
+from deemster.domain.errors import Unavailable
+from deemster.domain.judge_host import HostKey, JudgeHostId
+from deemster.domain.request_signature import signed_headers
+from deemster.pipeline.remote.messages import HostTask
+from deemster.public_addresses import (
     BadDestination,
     DestinationFault,
     Lookup,
@@ -18,10 +22,6 @@ from deemster.destination import (
     look_up,
     target_of,
 )
-from deemster.domain.errors import Unavailable
-from deemster.domain.judge_host import HostKey, JudgeHostId
-from deemster.domain.request_signature import signed_headers
-from deemster.pipeline.remote.messages import HostTask
 from deemster.store import judge_hosts
 from deemster.store.pool import Pool, connection
 from deemster.store.remote_tasks import HostRoom

@@ -18,6 +18,7 @@ from deemster.domain.stage_counts import RETRY
 from deemster.domain.stored_analysis import RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.work import WorkDetails
+from deemster.pattern_messages import fault_text
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
 from deemster.pipeline.remote.messages import Finish
 from deemster.pipeline.remote.tasks import read_details
@@ -46,7 +47,6 @@ from deemster.store.pool import (
 )
 from deemster.store.remote_tasks import RemoteTask
 from deemster.telemetry import id_field
-from deemster.text_form import fault_text
 
 log = structlog.get_logger()
 

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from deemster.domain.errors import Refused
-from deemster.text_form import fault_text
+from deemster.pattern_messages import fault_text
 
 MAX_BYTES = 256 * 1024
 MAX_NODES = 50_000

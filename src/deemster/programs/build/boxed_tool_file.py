@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from deemster.domain.language import LanguageId, VersionQuery
+from deemster.pattern_messages import text_form
 from deemster.programs.build.languages import (
     Environment,
     Mounts,
@@ -15,7 +16,6 @@ from deemster.programs.build.languages import (
     Texts,
     VersionTable,
 )
-from deemster.text_form import text_form
 
 Text = Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
 

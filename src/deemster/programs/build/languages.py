@@ -38,7 +38,7 @@ from deemster.domain.language import (
     placeholders,
 )
 from deemster.domain.limits import MIB, Limits
-from deemster.text_form import fault_text, text_form
+from deemster.pattern_messages import fault_text, text_form
 
 COMPILER_OUTPUT_BYTES = MIB
 """The most that a compiler may print."""

@@ -9,7 +9,8 @@ import httpcore
 
 from deemster import __version__
 from deemster.api.compat.heng.task import DirectFile, TaskFile, UrlFile
-from deemster.destination import (
+from deemster.domain.errors import Refused
+from deemster.public_addresses import (
     BadDestination,
     DestinationFault,
     Lookup,
@@ -20,7 +21,6 @@ from deemster.destination import (
     target_of,
     wire_url,
 )
-from deemster.domain.errors import Refused
 
 CONNECT_S: Final = 10.0
 REASONS: Final = {

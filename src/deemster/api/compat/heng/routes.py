@@ -25,12 +25,12 @@ from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import TooSlow, UnknownPath, invalid_body, kind_of
 from deemster.api.permissions import HENG_JUDGES, HENG_ROOT, METHODS, OTHER_PATHS
 from deemster.api.state import AppState, app_state
-from deemster.destination import is_plainly_private
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.language import Language
 from deemster.domain.source import SOURCE_BYTES
 from deemster.domain.submission import HengTask
 from deemster.pipeline.accept.service import SubmitRequest
+from deemster.public_addresses import is_plainly_private
 
 SOURCE_FIELD: Final = "judge.user.source"
 

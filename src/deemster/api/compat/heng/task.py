@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic import model_validator as check_after
 
 from deemster.domain.limits import MIB
-from deemster.text_form import NO_NUL, text_form
+from deemster.pattern_messages import NO_NUL, text_form
 
 MOST_CASES: Final = 1000
 MOST_FILES: Final = 2 * MOST_CASES

@@ -18,7 +18,7 @@ from deemster.domain.problem import (
     ProtocolName,
 )
 from deemster.domain.source import SOURCE_BYTES
-from deemster.text_form import fault_text, text_form
+from deemster.pattern_messages import fault_text, text_form
 
 FILE: Final = "heng.json"
 FILES: Final = "files"

@@ -1,4 +1,4 @@
-"""Says in words which form a text must have, so that no message shows a regular expression."""
+"""Describes in words the regular expressions of fields, for error messages."""
 
 from collections.abc import Mapping
 from typing import Any, Final

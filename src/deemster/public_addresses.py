@@ -1,4 +1,6 @@
-"""Resolves the host of a URL and connects only to the addresses that were checked (H3)."""
+"""Allows requests to URLs of strangers only at public addresses, or at those that an operator
+allows, and connects only to addresses that were checked (protection against SSRF, H3).
+"""
 
 import asyncio
 import ipaddress

@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from deemster.destination import is_plainly_private, is_public
+from deemster.public_addresses import is_plainly_private, is_public
 
 PRIVATE = """
 0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.127.255.255 127.0.0.1 127.255.0.1

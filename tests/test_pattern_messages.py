@@ -12,10 +12,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 import deemster
 from deemster.domain.errors import Refused
+from deemster.pattern_messages import FORMS, OTHER_CHARACTERS, WORDS, fault_text
 from deemster.pipeline.evaluate.rubric_file import Slug
 from deemster.problems.formats.yaml_file import FileModel, checked
 from deemster.programs.build.languages import LanguageFile, read_toml
-from deemster.text_form import FORMS, OTHER_CHARACTERS, WORDS, fault_text
 
 SOURCES = Path(deemster.__file__).parent
 CONSTRAINED = re.compile(r"(StringConstraints|Field|Query|Path|Header)\([^)]*\bpattern=")
@@ -61,7 +61,7 @@ def test_all_patterns_are_made_in_one_place() -> None:
     others = [
         str(path.relative_to(SOURCES))
         for path in SOURCES.rglob("*.py")
-        if path.name != "text_form.py" and CONSTRAINED.search(path.read_text())
+        if path.name != "pattern_messages.py" and CONSTRAINED.search(path.read_text())
     ]
     assert others == []
 
