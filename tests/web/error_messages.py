@@ -34,7 +34,7 @@ SHOWN_ON_PAGES = (
     "api/rejudgings.py",
     "api/routes/code_sessions.py",
     "api/routes/live.py",
-    "api/state.py",
+    "api/app_state.py",
     "api/tokens.py",
     "api/typed_input.py",
     "api/user_import/*.py",

@@ -6,7 +6,7 @@ from importlib.resources import files
 
 import httpx
 
-from deemster.api.figures import FigureHistory, quantile_s, read_figures, sum_counts
+from deemster.api.metric_history import MetricHistory, quantile_s, read_metrics, sum_counts
 from deemster.domain.account import Role
 from deemster.domain.ids import WorkerId
 from deemster.domain.job import Task
@@ -138,7 +138,7 @@ async def register_host(pool: Pool, host: JudgeHostId) -> None:
 
 async def test_o1_the_history_has_differences_of_the_counters(pool: Pool) -> None:
     worker = await make_worker(pool)
-    history = FigureHistory(pool)
+    history = MetricHistory(pool)
     counts = TaskCounts()
     for seconds in (0.2, 0.4, 30.0):
         counts.started += 1
@@ -151,7 +151,7 @@ async def test_o1_the_history_has_differences_of_the_counters(pool: Pool) -> Non
                 cycle_s=None,
                 stage_counts={Task.RUN: counts.document()},
             )
-        history.add(await read_figures(pool))
+        history.add(await read_metrics(pool))
     series = history.series()
     assert list(series.busy) == [1, 1, 1]
     assert [round(each, 3) for each in series.run_s] == [0.4, 0.0]

@@ -3,12 +3,12 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.log_in import check_current_password
 from deemster.api.auth.passwords import check_password
 from deemster.api.authentication import actor_of, session_of
 from deemster.api.http.errors import Forbidden, request_id_of
 from deemster.api.models.accounts import PasswordChange, SignUp
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import ALL_SCOPES, Account, Role
 from deemster.store import accounts, audit, sessions
 from deemster.store.accounts import Credentials

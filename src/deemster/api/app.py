@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from deemster import __version__
+from deemster.api.app_state import AppState
 from deemster.api.compat.enabled import compat_routes
 from deemster.api.dependencies import Dependencies
 from deemster.api.http.compression import Compression
@@ -70,7 +71,6 @@ from deemster.api.routes import (
     webhooks,
     workers,
 )
-from deemster.api.state import AppState
 from deemster.domain.errors import DeemsterError, LimitReached, Unavailable
 from deemster.metrics import REFUSED
 
@@ -95,7 +95,7 @@ def create_app(
             follow_events = group.create_task(state.feed.run())
             follow_output = group.create_task(state.live_output.run())
             follow_hosts = group.create_task(state.host_tasks.run())
-            sample_figures = group.create_task(state.figures.run())
+            sample_metrics = group.create_task(state.metric_history.run())
             try:
                 yield
             finally:
@@ -103,7 +103,7 @@ def create_app(
                 follow_events.cancel()
                 follow_output.cancel()
                 follow_hosts.cancel()
-                sample_figures.cancel()
+                sample_metrics.cancel()
 
     app = DocumentedApp(
         title="Deemster",

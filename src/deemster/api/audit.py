@@ -1,8 +1,8 @@
 """Reads the audit log, for routes and pages."""
 
+from deemster.api.app_state import AppState
 from deemster.api.http.paging import cut
 from deemster.api.models.audit import AuditPage, AuditQuery, audit_entry_out
-from deemster.api.state import AppState
 from deemster.store import audit
 from deemster.store.pool import connection
 

@@ -8,10 +8,10 @@ from fastapi.openapi.models import HTTPBearer as HTTPBearerModel
 from fastapi.security.base import SecurityBase
 from starlette.requests import HTTPConnection, Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.jwt_auth import is_jwt
 from deemster.api.http.errors import Unauthorised, request_id_of
 from deemster.api.permissions import Permission, check_permission, permission_of
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account, Role, Scope
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.ids import AccountId

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from deemster.api.app_state import AppState
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import PreconditionFailed
 from deemster.api.http.etag import version_etag
 from deemster.api.models.code_sessions import session_out
 from deemster.api.problems import draft_for, problem_for
-from deemster.api.state import AppState
 from deemster.domain.account import Account
 from deemster.domain.code_session import CodeSession
 from deemster.domain.errors import NotFound

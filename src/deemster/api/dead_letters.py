@@ -2,6 +2,7 @@
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.http.paging import cut, parse_number
 from deemster.api.models.dead_letters import (
@@ -11,7 +12,6 @@ from deemster.api.models.dead_letters import (
     dead_letter_item,
     dead_letter_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
 from deemster.pipeline.verdict import dead_letter_actions

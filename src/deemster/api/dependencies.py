@@ -1,4 +1,5 @@
-"""The services that the API needs; `wiring` opens and closes them."""
+"""The services that the API gets from outside: `wiring` opens and closes them. `app_state.py`
+has the objects that the API makes from them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """Reads the evaluation of a submission for those who may see it."""
 
+from deemster.api.app_state import AppState
 from deemster.api.lookups import known_submission, may_see, teaches, unknown_submission
 from deemster.api.models.evaluations import EvaluationOut, evaluation_out
-from deemster.api.state import AppState
 from deemster.domain.account import Account
 from deemster.domain.evaluation import StoredEvaluation
 from deemster.pipeline.evaluate.rubric_file import parse_rubric

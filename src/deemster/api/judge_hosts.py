@@ -5,9 +5,9 @@ from typing import Any
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.models.judge_hosts import JudgeHostOut, PauseIn, host_out
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.judge_host import JudgeHostId

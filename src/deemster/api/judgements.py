@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from deemster.api.app_state import AppState
 from deemster.api.lookups import known_submission, teaches, unknown_submission
 from deemster.api.models.judgements import JudgementOut, judgement_out
-from deemster.api.state import AppState
 from deemster.domain.account import Account, Role
 from deemster.domain.lifecycle import State
 from deemster.domain.submission import SubmissionView

@@ -11,12 +11,12 @@ from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from deemster.api.admission import RateLimited
+from deemster.api.app_state import AppState, app_state, check_streams
 from deemster.api.authentication import authenticate, is_still_authorised
 from deemster.api.feed.stream import SEND_TIMEOUT_S
 from deemster.api.http.errors import Forbidden, Unauthorised
 from deemster.api.http.socket_token import subprotocols_of, with_socket_token
 from deemster.api.permissions import SUBMIT, check_permission
-from deemster.api.state import AppState, app_state, check_streams
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, NotFound, Unavailable
 from deemster.metrics import STREAMS

@@ -5,9 +5,9 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.log_in import session_seconds
 from deemster.api.http.errors import Unauthorised
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.store import log_in_links, sessions
 from deemster.store.pool import connection, transaction

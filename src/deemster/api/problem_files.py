@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from starlette.responses import Response, StreamingResponse
 
+from deemster.api.app_state import AppState
 from deemster.api.problems import visible_summary
-from deemster.api.state import AppState
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
 from deemster.problems.downloads import zip_samples

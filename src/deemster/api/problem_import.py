@@ -7,10 +7,10 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import actor_of
 from deemster.api.lookups import only_own, problem_of_path
 from deemster.api.models.problems import ImportedOut, PublishedOut, RetiredOut, imported_out
-from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.ids import ProblemId
 from deemster.problems.importing import ImportRequest

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from deemster.api.app_state import AppState
 from deemster.api.http.body import to_json
 from deemster.api.http.paging import DEFAULT_LIMIT, MAX_LIMIT, cut
 from deemster.api.models.problems import (
@@ -14,7 +15,6 @@ from deemster.api.models.problems import (
     problem_item,
     problem_out,
 )
-from deemster.api.state import AppState
 from deemster.cache.cache import CacheEntry, Loaded
 from deemster.cache.kinds import MY_PROBLEMS, PROBLEM, PROBLEM_LIST
 from deemster.domain.account import Account, Role

@@ -5,10 +5,10 @@ from typing import Final
 
 import structlog
 
+from deemster.api.app_state import AppState
 from deemster.api.dependencies import Queues
 from deemster.api.http.paging import cut
 from deemster.api.models.queues import JobsPage, JobsQuery, QueuesOut, queue_out, waiting_out
-from deemster.api.state import AppState
 from deemster.domain.errors import NotFound, Unavailable
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import QueueDepth, load_level

@@ -2,6 +2,7 @@
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import account_by_id_or_name, visible_submission
@@ -14,7 +15,6 @@ from deemster.api.models.rejudgings import (
     item_out,
     rejudging_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import GENERATED_ID, ContestId, ProblemId, RejudgingId, SubmissionId

@@ -3,8 +3,8 @@
 import json
 from dataclasses import asdict
 
+from deemster.api.app_state import AppState
 from deemster.api.models.accounts import ProfileOut, SessionOut, me_out
-from deemster.api.state import AppState
 from deemster.cache.cache import Loaded
 from deemster.cache.kinds import PROFILE
 from deemster.domain.account import ALL_SCOPES, Account

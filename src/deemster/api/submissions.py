@@ -7,6 +7,7 @@ from typing import Any
 from starlette.requests import Request
 
 from deemster.api.admission import RateTokens
+from deemster.api.app_state import AppState, app_state
 from deemster.api.http.body import to_json
 from deemster.api.http.idempotent_replay import pass_repeats
 from deemster.api.http.paging import cut
@@ -28,7 +29,6 @@ from deemster.api.models.submissions import (
     item_out,
     submission_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.api.wait import waiting_request
 from deemster.cache.cache import CacheEntry, Loaded
 from deemster.cache.kinds import MY_SUBMISSIONS, RUNNING_STATUS_S, STATUS

@@ -2,6 +2,7 @@
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.http.errors import Forbidden
 from deemster.api.http.paging import PageQuery, cut
@@ -13,7 +14,6 @@ from deemster.api.models.accounts import (
     new_token_out,
     token_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import DEFAULT_SCOPES, Account, Role, Scope
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import GENERATED_ID, AccountId, TokenId

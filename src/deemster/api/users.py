@@ -2,6 +2,7 @@
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.passwords import check_password
 from deemster.api.authentication import actor_of
 from deemster.api.http.paging import cut
@@ -14,7 +15,6 @@ from deemster.api.models.accounts import (
     UserQuery,
     user_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict
 from deemster.domain.ids import AccountId

@@ -6,6 +6,7 @@ from typing import Final
 
 from starlette.requests import Request
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import actor_of
 from deemster.api.models.verifications import (
     FindingOut,
@@ -14,7 +15,6 @@ from deemster.api.models.verifications import (
     example_out,
 )
 from deemster.api.problem_import import own_problem
-from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Refused
 from deemster.domain.ids import ProblemId, RevisionDigest

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Query
 
 from deemster.api.admission import RateLimited
-from deemster.api.state import RETRY_S, AppState
+from deemster.api.app_state import RETRY_S, AppState
 from deemster.domain.account import Account
 
 WaitQuery = Annotated[

@@ -2,6 +2,7 @@
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import account_filter, may_see
@@ -11,7 +12,6 @@ from deemster.api.models.webhooks import (
     DeliveryQuery,
     delivery_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict, NotFound
 from deemster.domain.ids import GENERATED_ID, DeliveryId

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.models.workers import WorkerOut, worker_out
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import WorkerId

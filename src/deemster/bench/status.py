@@ -34,7 +34,7 @@ from deemster.store import accounts
 from deemster.store.pool import connection
 
 if TYPE_CHECKING:
-    from deemster.api.state import AppState
+    from deemster.api.app_state import AppState
 
 ENDED = """
 INSERT INTO submission (id, account_id, problem_id, revision, language, source, state, attempt,

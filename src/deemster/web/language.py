@@ -14,7 +14,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from starlette.requests import HTTPConnection
 
-from deemster.api.state import app_state
+from deemster.api.app_state import app_state
 
 SOURCE: Final = "en"
 """The language in which the templates are written."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import CACHED_SCOPES, authenticate_session, session_of
 from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
@@ -23,7 +24,6 @@ from deemster.api.permissions import (
     is_permitted,
     permission_of,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.metrics import REFUSED

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from starlette.requests import HTTPConnection
 
-from deemster.api.state import app_state
+from deemster.api.app_state import app_state
 
 COOKIE: Final = "deemster_time_zone"
 UTC: Final = "UTC"

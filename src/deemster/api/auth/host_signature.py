@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from deemster.api.admission import network_address
+from deemster.api.app_state import AppState, app_state
 from deemster.api.http.body import check_media_type, parse_json, read_body
 from deemster.api.http.errors import (
     InvalidSignature,
@@ -23,7 +24,6 @@ from deemster.api.http.errors import (
     TooSlow,
     UnknownHost,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.errors import Refused
 from deemster.domain.ids import GENERATED_ID
 from deemster.domain.judge_host import HostKey, JudgeHostId, derive_key

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import structlog
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.generated_passwords import is_generated, matches_generated
 from deemster.api.http.errors import FieldFault, Invalid, WrongPassword
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.store import accounts, sessions
 from deemster.store.accounts import Credentials

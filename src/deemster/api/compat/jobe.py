@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat.translation import (
     QUEUE_S,
@@ -30,7 +31,6 @@ from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import TooLarge, Unauthorised, kind_of
 from deemster.api.permissions import JOBE_PREFIX, JOBE_ROOT, METHODS, OTHER_PATHS
-from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, NotFound, Refused, Unavailable
 from deemster.domain.execution import (

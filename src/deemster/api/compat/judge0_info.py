@@ -7,13 +7,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from deemster import __version__
+from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat.judge0_config import config_info
 from deemster.api.compat.judge0_languages import Judge0Language, judge0_languages
 from deemster.api.compat.judge0_request import API
 from deemster.api.http.errors import Forbidden, Unauthorised, kind_of
 from deemster.api.lookups import installed_versions
-from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
 from deemster.domain.job import QueueName
 from deemster.pipeline.deliver.judge0_submission import STATUSES

@@ -28,6 +28,7 @@ from starlette.routing import BaseRoute
 from starlette.types import Message, Receive, Scope, Send
 
 from deemster import __version__
+from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat.mcp_tools import TOOLS, Call, Tool
 from deemster.api.compat.translation import (
@@ -41,7 +42,6 @@ from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Crashed, Forbidden, Malformed, request_id_of
 from deemster.api.permissions import MCP_PATH, READ
-from deemster.api.state import app_state
 from deemster.domain.errors import DeemsterError, Unavailable
 from deemster.metrics import REFUSED
 from deemster.settings import Settings

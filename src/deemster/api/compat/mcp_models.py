@@ -6,7 +6,7 @@ from pydantic import Field
 
 from deemster.api.executions import ShownExecution
 from deemster.api.models.executions import Arguments, LimitsIn, execution_out
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.api.models.programs import ProgramIn
 from deemster.api.models.submissions import present
 from deemster.domain.execution import ExecutionLimits, ExecutionStatus

@@ -8,6 +8,7 @@ from anyio import move_on_after
 from pydantic import BaseModel, ValidationError
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.compat.mcp_models import (
     LanguageItem,
     LanguagesResult,
@@ -25,7 +26,6 @@ from deemster.api.models.problems import ProblemOut, ProblemPage, ProblemQuery
 from deemster.api.models.submissions import AcceptedOut, SubmissionOut, accepted_out
 from deemster.api.permissions import READ, SUBMIT, Permission, check_permission
 from deemster.api.problems import cached_page, cached_problem
-from deemster.api.state import AppState, app_state
 from deemster.api.submissions import accept_submission, admit_submission, await_submission
 from deemster.cache.cache import CacheEntry
 from deemster.domain.account import Account

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat import piston_socket, piston_stages
 from deemster.api.compat.piston_request import check_fields, execute_request
@@ -23,7 +24,6 @@ from deemster.api.compat.translation import (
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Overloaded, WrongMedia, kind_of
 from deemster.api.permissions import METHODS, OTHER_PATHS, PISTON_PREFIXES
-from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, Refused, Unavailable
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from deemster.api.app_state import AppState
 from deemster.api.compat.semver import Version, satisfies, version_in
 from deemster.api.compat.translation import Object, installed
 from deemster.api.http.errors import NoWorkers
-from deemster.api.state import AppState
 from deemster.domain.errors import Refused
 from deemster.domain.language import Language
 

@@ -9,6 +9,7 @@ from typing import Final
 from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from deemster.api.app_state import AppState, check_streams
 from deemster.api.compat.piston_output import ProgramFailed, StagedOutput
 from deemster.api.compat.piston_request import check_fields, execute_request
 from deemster.api.compat.piston_runtimes import find_runtime
@@ -24,7 +25,6 @@ from deemster.api.http.socket_token import subprotocols_of, with_socket_token
 from deemster.api.live_socket import LiveSocket
 from deemster.api.models.live_input import INPUT_BYTES
 from deemster.api.permissions import PISTON_PREFIXES
-from deemster.api.state import AppState, check_streams
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.execution import ProgramIo
 from deemster.domain.ids import ExecutionId

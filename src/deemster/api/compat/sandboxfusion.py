@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat.translation import (
     Object,
@@ -33,7 +34,6 @@ from deemster.api.http.errors import (
     invalid_body,
     kind_of,
 )
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, Refused, Unavailable
 from deemster.domain.execution import (

@@ -11,11 +11,11 @@ from typing import Any, Final, TypeGuard
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.executions import ShownExecution
 from deemster.api.http.body import read_body
 from deemster.api.http.errors import Malformed, NoWorkers, error_response, kind_of
 from deemster.api.lookups import installed_versions
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict, DeemsterError, NotFound, Refused
 from deemster.domain.ids import ExecutionId

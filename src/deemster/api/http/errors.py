@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 from deemster.domain.errors import (
     Conflict,
     DeemsterError,

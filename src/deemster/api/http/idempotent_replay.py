@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.errors import Refused, Unavailable
 from deemster.store import idempotency_keys

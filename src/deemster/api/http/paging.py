@@ -7,7 +7,7 @@ from typing import Annotated, Final, Generic, TypeVar
 from pydantic import Field, StringConstraints
 
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.api.models.field_types import RequestModel, ResponseModel
 
 DEFAULT_LIMIT: Final = 50
 MAX_LIMIT: Final = 100

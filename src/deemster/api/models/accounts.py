@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 
 from deemster.api.auth.passwords import MAX_CHARS, MIN_CHARS
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.domain.account import NAME_PATTERN, Account, Role, Scope
 from deemster.pattern_messages import text_form
 from deemster.store.accounts import AccountUpdate, AccountView, TokenView

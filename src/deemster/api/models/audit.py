@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import ResponseModel, ShortText
+from deemster.api.models.field_types import ResponseModel, ShortText
 from deemster.store.audit import AuditEntry
 
 

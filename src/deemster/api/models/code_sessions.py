@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from deemster.api.http.paging import Page
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.domain.code_session import CodeSession, CodeVersion
 
 CODE_SESSIONS_PATH: Final = "/v1/code-sessions"

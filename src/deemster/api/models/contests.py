@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field, model_validator
 
 from deemster.api.http.paging import Page
-from deemster.api.models.kinds import (
+from deemster.api.models.field_types import (
     RequestModel,
     ResponseModel,
     ShortText,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 from deemster.domain.ids import kind_of
 from deemster.store.dead_letters import DeadLetter, HistoryEvent
 

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, duplicates
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText, duplicates
 from deemster.domain.model_tier import Budgets, ModelTier, amount_of, micros_of
 from deemster.pipeline.evaluate.tier_file import Amount, TierFields, exact
 from deemster.store.model_calls import SpendOfDay

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.domain.lifecycle import PUBLIC_STATUS
 from deemster.domain.verdict import Verdict
 from deemster.store.events import WorkEvent

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, Self
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, TerminalSide
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText, TerminalSide
 from deemster.api.models.programs import Base64, ProgramIn
 from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import (

@@ -1,6 +1,6 @@
 """Response models of the health checks and of the root path."""
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 
 
 class AliveOut(ResponseModel):

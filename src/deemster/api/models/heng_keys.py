@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from deemster.api.http.paging import Page
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.store.heng import AccessKeyView
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from pydantic import Field, StringConstraints
 
-from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.api.models.field_types import RequestModel, ResponseModel
 from deemster.pattern_messages import ONE_LINE, text_form
 from deemster.store.judge_hosts import HostState, JudgeHostView
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 from deemster.api.models.submissions import CompilerOut, GroupOut, Status, groups_out
 from deemster.domain.judgement import FaultCause, JuryCase, ProgramExit, failure_reason
 from deemster.domain.lifecycle import PUBLIC_STATUS

@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.errors import FieldFault, Invalid
-from deemster.api.models.kinds import RequestModel, ShortText, TerminalSide
+from deemster.api.models.field_types import RequestModel, ShortText, TerminalSide
 from deemster.api.models.programs import Base64
 from deemster.domain.execution import SIZE
 

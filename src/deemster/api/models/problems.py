@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.domain.ids import AccountId
 from deemster.domain.language import Language
 from deemster.domain.language_server import ServedDocument

@@ -11,7 +11,7 @@ from pydantic import (
     model_validator,
 )
 
-from deemster.api.models.kinds import RequestModel, ShortText, duplicates
+from deemster.api.models.field_types import RequestModel, ShortText, duplicates
 from deemster.domain.source import MAX_FILES
 
 

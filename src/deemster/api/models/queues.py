@@ -1,7 +1,7 @@
 """Request and response models of the queues."""
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import JobState, LoadLevel, QueueDepth, is_alarming, load_level
 from deemster.store.stats import QueueCounts

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field, model_validator
 
 from deemster.api.http.paging import Page
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText, Timestamp
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText, Timestamp
 from deemster.api.models.submissions import Status
 from deemster.domain.lifecycle import PUBLIC_STATUS, State
 from deemster.domain.verdict import Verdict

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from deemster.api.http.paging import Page, PageQuery, invalid_cursor, parse_number
-from deemster.api.models.kinds import RequestModel, ResponseModel, ShortText
+from deemster.api.models.field_types import RequestModel, ResponseModel, ShortText
 from deemster.domain.ids import SubmissionId
 from deemster.domain.similarity import Lines, MatchingRegion
 from deemster.domain.verdict import Verdict

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.api.models.field_types import RequestModel, ResponseModel
 from deemster.domain.analysis import Category
 from deemster.domain.job import Task
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, StringConstraints
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import ResponseModel, ShortText
+from deemster.api.models.field_types import ResponseModel, ShortText
 from deemster.api.models.programs import ProgramIn
 from deemster.domain.ids import ContestId, ProblemId
 from deemster.domain.lifecycle import PUBLIC_STATUS, State

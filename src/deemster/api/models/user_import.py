@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from deemster.api.models.kinds import RequestModel, ResponseModel
+from deemster.api.models.field_types import RequestModel, ResponseModel
 from deemster.api.user_import.log_ins import LINK_DAYS, CredentialsKind
 from deemster.domain.account import Role
 from deemster.store.account_import import ImportOutcome

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 from deemster.api.models.submissions import Status
 from deemster.domain.expectation import Observed, ObservedCase, disagreements
 from deemster.domain.judgement import is_failure

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from deemster.api.http.paging import Page, PageQuery
-from deemster.api.models.kinds import ResponseModel, ShortText
+from deemster.api.models.field_types import ResponseModel, ShortText
 from deemster.domain.ids import AccountId, kind_of
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.deliver.message import SigningKeys

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from deemster.api.models.kinds import ResponseModel
+from deemster.api.models.field_types import ResponseModel
 from deemster.store.workers import WorkerView
 
 

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from deemster.api.accounts import change_own_password, create_account, remember_device
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.models.accounts import BODY_BYTES, MeOut, PasswordChange, SignUp, me_out
-from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
 
 router = APIRouter(tags=["accounts"])

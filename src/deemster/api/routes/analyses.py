@@ -5,6 +5,7 @@ from typing import Any, Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.executions import visible_execution
 from deemster.api.http.body import json_response
@@ -14,7 +15,6 @@ from deemster.api.lookups import visible_submission
 from deemster.api.models.executions import EXECUTIONS_PATH
 from deemster.api.models.stages import RequestedOut
 from deemster.api.models.submissions import SUBMISSIONS_PATH
-from deemster.api.state import app_state
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import SETTLED, TERMINAL, State
 from deemster.domain.stored_analysis import AnalyzedId

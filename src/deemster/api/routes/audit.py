@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api import audit
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.models.audit import AuditPage, AuditQuery
-from deemster.api.state import app_state
 
 router = APIRouter(tags=["admin"])
 

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER, SECURED, Caller
 from deemster.api.code_sessions import (
     WITH_ETAG,
@@ -39,7 +40,6 @@ from deemster.api.models.executions import (
     AcceptedExecutionOut,
     RunIn,
 )
-from deemster.api.state import app_state
 from deemster.domain.code_session import check_source
 from deemster.domain.errors import Conflict
 from deemster.domain.execution import ProgramIo

@@ -6,6 +6,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.code_sessions import (
     WITH_ETAG,
@@ -28,7 +29,6 @@ from deemster.api.models.code_sessions import (
     DiffQuery,
     version_out,
 )
-from deemster.api.state import app_state
 from deemster.domain.code_session import CodeVersion
 from deemster.domain.errors import NotFound
 from deemster.domain.ids import CodeSessionId

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -13,7 +14,6 @@ from deemster.api.http.paging import PageQuery, cut
 from deemster.api.lookups import known_contest
 from deemster.api.models.contests import ContestIn, ContestOut, ContestPage, contest_out
 from deemster.api.models.stages import stage_names
-from deemster.api.state import app_state
 from deemster.domain.ids import CONTEST, ContestId, new_id
 from deemster.store import audit, contests
 from deemster.store.contests import ContestPlan

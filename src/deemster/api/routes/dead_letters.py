@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api import dead_letters
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
@@ -13,7 +14,6 @@ from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.models.dead_letters import DeadLetterOut, DeadLetterPage, DeadLetterQuery
 from deemster.api.models.stages import RequestedOut
 from deemster.api.models.submissions import AcceptedOut, accepted_out, location_of
-from deemster.api.state import app_state
 from deemster.pipeline.verdict import dead_letter_actions
 from deemster.store.pool import transaction
 

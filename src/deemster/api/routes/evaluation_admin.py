@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import FieldFault, Invalid, errors
@@ -28,7 +29,6 @@ from deemster.api.models.evaluation_admin import (
     spend_out,
     tiers_out,
 )
-from deemster.api.state import app_state
 from deemster.domain.errors import NotFound, Refused
 from deemster.domain.ids import GENERATED_ID, ProblemId
 from deemster.domain.model_tier import ModelTier

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.evaluations import read_evaluation, shown_evaluation
 from deemster.api.http.body import json_response, read_json, request_body
@@ -13,7 +14,6 @@ from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.lookups import known_submission, teaches, unknown_submission
 from deemster.api.models.evaluations import CorrectionIn, EvaluationOut
 from deemster.api.models.submissions import SUBMISSIONS_PATH
-from deemster.api.state import app_state
 from deemster.domain.errors import NotFound
 from deemster.store import audit, evaluations
 from deemster.store.pool import transaction

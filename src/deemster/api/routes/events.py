@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Header, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state, check_streams
 from deemster.api.authentication import Caller, is_still_authorised
 from deemster.api.feed.messages import parse_event_id
 from deemster.api.feed.stream import NO_MORE, STREAM_CONTENT, EventStream
@@ -12,7 +13,6 @@ from deemster.api.feed.subscriptions import Topic
 from deemster.api.http.errors import FieldFault, Forbidden, Invalid, errors
 from deemster.api.lookups import account_filter, known_contest, visible_submission
 from deemster.api.models.events import EventsQuery, StreamQuery
-from deemster.api.state import app_state, check_streams
 from deemster.domain.account import Account, Role
 from deemster.domain.lifecycle import TERMINAL
 from deemster.store import events

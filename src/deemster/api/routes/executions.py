@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
 from deemster.api.code_sessions import session_filter
 from deemster.api.executions import visible_execution
@@ -34,7 +35,6 @@ from deemster.api.models.executions import (
     accepted_out,
     execution_out,
 )
-from deemster.api.state import AppState, app_state
 from deemster.api.wait import WaitQuery, waiting_request
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError

@@ -3,9 +3,9 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.http.body import json_response
 from deemster.api.models.health import AliveOut, HealthOut, RootOut
-from deemster.api.state import app_state
 
 router = APIRouter(tags=["health"])
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -20,7 +21,6 @@ from deemster.api.models.heng_keys import (
     heng_key_out,
     new_heng_key_out,
 )
-from deemster.api.state import app_state
 from deemster.domain.heng_signature import secret_key_of
 from deemster.domain.ids import HengAccessKey
 from deemster.store import audit, heng

@@ -10,10 +10,10 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response, StreamingResponse
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.host_signature import BriefHostCall, HostCall, HostRequest
 from deemster.api.http.body import MEDIA_TYPE, json_response, request_body
 from deemster.api.http.errors import Forbidden, HostGone, errors
-from deemster.api.state import AppState, app_state
 from deemster.domain.errors import Conflict, LostRace, NotFound, Refused
 from deemster.domain.ids import GENERATED_ID, ExecutionId, WorkerId, work_id
 from deemster.domain.job import Task

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api import judge_hosts as hosts
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -22,7 +23,6 @@ from deemster.api.models.judge_hosts import (
     PauseIn,
     new_key_out,
 )
-from deemster.api.state import app_state
 from deemster.domain.judge_host import JudgeHostId, check_name, derive_key
 from deemster.store import audit, judge_hosts, remote_tasks
 from deemster.store.pool import Connection, transaction

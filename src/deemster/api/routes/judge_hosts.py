@@ -6,10 +6,10 @@ import structlog
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.auth.host_signature import BriefHostCall, HostRequest
 from deemster.api.http.body import json_response, request_body
 from deemster.api.http.errors import HostGone, Revoked, errors
-from deemster.api.state import app_state
 from deemster.domain.ids import WorkerId
 from deemster.domain.judge_host import JudgeId
 from deemster.domain.submission import JudgingProgress

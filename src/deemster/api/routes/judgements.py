@@ -3,13 +3,13 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.judgements import read_judgement
 from deemster.api.models.judgements import JudgementOut
 from deemster.api.models.submissions import SUBMISSIONS_PATH
-from deemster.api.state import app_state
 
 router = APIRouter(tags=["submissions"])
 

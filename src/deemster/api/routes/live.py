@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from deemster.api.app_state import app_state, check_streams
 from deemster.api.authentication import BEARER, SECURED, Caller, is_still_authorised
 from deemster.api.executions import visible_execution
 from deemster.api.feed.feed import Feed
@@ -23,7 +24,6 @@ from deemster.api.http.errors import errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, idempotency_key
 from deemster.api.models.executions import EXECUTIONS_PATH, execution_out
 from deemster.api.models.live_input import INPUT_BODY_BYTES, InputIn, parse_cursor
-from deemster.api.state import app_state, check_streams
 from deemster.api.typed_input import record_typing, type_in
 from deemster.domain.account import Account
 from deemster.domain.errors import Conflict

@@ -3,13 +3,13 @@
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
 from deemster.api.log_in_links import use_link, write_cookie
 from deemster.api.models.accounts import BODY_BYTES, SessionOut
 from deemster.api.models.user_import import LinkLogIn
 from deemster.api.session import session_out
-from deemster.api.state import app_state
 
 router = APIRouter(tags=["accounts"])
 

@@ -12,12 +12,12 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
 from deemster.api.evaluation_metrics import evaluation_metrics
 from deemster.api.judge_host_metrics import judge_host_metrics
 from deemster.api.stage_metrics import stage_metrics
-from deemster.api.state import app_state
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WorkerId
 from deemster.domain.job import QueueName

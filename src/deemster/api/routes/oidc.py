@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import RedirectResponse, Response
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.log_in import begin_session, session_seconds
 from deemster.api.auth.oidc import (
     CALLBACK,
@@ -15,7 +16,6 @@ from deemster.api.auth.oidc import (
     check_local_path,
 )
 from deemster.api.http.errors import errors
-from deemster.api.state import AppState, app_state
 from deemster.domain.errors import NotFound, Refused
 from deemster.pattern_messages import text_form
 

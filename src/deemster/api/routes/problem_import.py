@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from deemster.api import problem_import
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
@@ -28,7 +29,6 @@ from deemster.api.models.problems import (
     imported_out,
 )
 from deemster.api.problem_import import TAR, forget_cached, import_request, own_problem
-from deemster.api.state import app_state
 from deemster.domain.account import Account
 from deemster.domain.ids import PROBLEM, ProblemId, parse_problem_id
 from deemster.domain.limits import MIB

@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -17,7 +18,6 @@ from deemster.api.models.stages import (
     tasks_of,
 )
 from deemster.api.problem_import import own_problem
-from deemster.api.state import app_state
 from deemster.domain.analysis import Category
 from deemster.store import audit, problems
 from deemster.store.pool import connection, transaction

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response, to_json
 from deemster.api.http.errors import errors
@@ -19,7 +20,6 @@ from deemster.api.models.problems import (
 )
 from deemster.api.problem_files import OTHER, PDF, ZIP, file_response, samples_response
 from deemster.api.problems import cached_page, draft_for, problem_for
-from deemster.api.state import app_state
 from deemster.cache.cache import Loaded
 from deemster.cache.kinds import LANGUAGES
 from deemster.programs.language_servers import document_of

@@ -6,11 +6,11 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api import queues
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
 from deemster.api.models.queues import JobsPage, JobsQuery, QueuesOut
-from deemster.api.state import app_state
 
 router = APIRouter(tags=["admin"])
 PATH: Final = "/v1/admin/queues"

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from deemster.api import rejudgings
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -18,7 +19,6 @@ from deemster.api.models.rejudgings import (
     RejudgingPage,
     rejudging_out,
 )
-from deemster.api.state import app_state
 from deemster.domain.ids import RejudgingId
 from deemster.pipeline.verdict import rejudging_set
 from deemster.store.pool import transaction

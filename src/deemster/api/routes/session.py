@@ -5,6 +5,7 @@ from typing import Final
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.auth.log_in import log_in, session_seconds
 from deemster.api.authentication import Caller, session_of
 from deemster.api.http.body import json_response, read_json, request_body
@@ -17,7 +18,6 @@ from deemster.api.models.accounts import (
     me_out,
 )
 from deemster.api.session import close_session, read_profile, session_out
-from deemster.api.state import app_state
 from deemster.domain.errors import Conflict
 
 router = APIRouter(tags=["accounts"])

@@ -8,6 +8,7 @@ from typing import IO, Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
@@ -27,7 +28,6 @@ from deemster.api.models.similarity import (
 )
 from deemster.api.models.submissions import SUBMISSIONS_PATH
 from deemster.api.problems import known_problem
-from deemster.api.state import AppState, app_state
 from deemster.domain.ids import ProblemId
 from deemster.domain.similarity import clusters
 from deemster.domain.submission import SubmissionView

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER, SECURED, Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -21,7 +22,6 @@ from deemster.api.models.submissions import (
     accepted_out,
     location_of,
 )
-from deemster.api.state import app_state
 from deemster.api.submissions import (
     accept_submission,
     admit_submission,

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, read_json, request_body
 from deemster.api.http.errors import errors
@@ -12,7 +13,6 @@ from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.http.paging import PageQuery
 from deemster.api.lookups import known_account
 from deemster.api.models.accounts import BODY_BYTES, NewTokenOut, TokenIn, TokenOut, TokenPage
-from deemster.api.state import app_state
 from deemster.api.tokens import create_token, list_tokens, revoke_token, with_scopes
 from deemster.domain.account import Account, Role
 from deemster.domain.ids import AccountId

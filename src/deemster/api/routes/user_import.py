@@ -6,12 +6,12 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response, media_type_of, read_body
 from deemster.api.http.errors import WrongMedia, errors
 from deemster.api.http.idempotent_replay import IDEMPOTENCY_KEY, respond_once
 from deemster.api.models.user_import import ImportOut, UserImportQuery
-from deemster.api.state import app_state
 from deemster.api.user_import.documents import CSV_TYPE, HTML_TYPE, to_csv, to_sheet
 from deemster.api.user_import.log_ins import ImportPlan, import_class
 from deemster.api.user_import.upload import MAX_BYTES, SHEET_POLICY, import_out, prepare_list

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from deemster.api import webhooks as deliveries
 from deemster.api.admission import per_minute, refuse
+from deemster.api.app_state import app_state
 from deemster.api.authentication import Caller, actor_of
 from deemster.api.http.body import json_response
 from deemster.api.http.errors import errors
@@ -20,7 +21,6 @@ from deemster.api.models.webhooks import (
     WebhookSecretOut,
     secret_out,
 )
-from deemster.api.state import app_state
 from deemster.domain.account import Role
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.store import audit, webhooks

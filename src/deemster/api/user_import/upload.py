@@ -5,10 +5,10 @@ from typing import Final
 
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.log_in_links import judge_url
 from deemster.api.models.user_import import ImportedUserOut, ImportOut, UserImportQuery
-from deemster.api.state import AppState, app_state
 from deemster.api.user_import.class_list import read_class_list
 from deemster.api.user_import.log_ins import (
     ImportedClass,

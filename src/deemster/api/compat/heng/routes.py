@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
 from deemster.api.compat.heng.downloads import Downloads, content_of, known_digest
 from deemster.api.compat.heng.languages import language_of, source_name
@@ -24,7 +25,6 @@ from deemster.api.compat.translation import (
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import TooSlow, UnknownPath, invalid_body, kind_of
 from deemster.api.permissions import HENG_JUDGES, HENG_ROOT, METHODS, OTHER_PATHS
-from deemster.api.state import AppState, app_state
 from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.language import Language
 from deemster.domain.source import SOURCE_BYTES

@@ -6,10 +6,10 @@ from typing import Final
 import structlog
 from starlette.requests import Request
 
+from deemster.api.app_state import AppState, app_state
 from deemster.api.compat.translation import BODY_BYTES
 from deemster.api.http.body import read_body
 from deemster.api.http.errors import Forbidden
-from deemster.api.state import AppState, app_state
 from deemster.domain.account import Account
 from deemster.domain.heng_signature import (
     ACCESS_KEY,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from deemster.api.app_state import AppState
 from deemster.api.compat.heng.downloads import Downloads, content_of, known_digest
 from deemster.api.compat.heng.languages import language_of, source_name
 from deemster.api.compat.heng.task import (
@@ -17,7 +18,6 @@ from deemster.api.compat.heng.task import (
     RuntimeLimit,
     TaskFile,
 )
-from deemster.api.state import AppState
 from deemster.domain.errors import Refused
 from deemster.domain.ids import PROBLEM, ProblemId
 from deemster.domain.limits import MIB

@@ -4,7 +4,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from deemster.api.figures import quantile_s, read_figures
+from deemster.api.metric_history import quantile_s, read_metrics
 from deemster.api.models.queues import JobsQuery
 from deemster.api.queues import list_jobs, read_queues
 from deemster.domain.queue_depth import ALARM_ABOVE, LOAD_LEVELS
@@ -16,8 +16,8 @@ QUEUE: Final = ADMIN + "/queues/{name}"
 
 
 async def show_overview(page: PageRequest) -> Response:
-    found = await read_figures(page.state.pool)
-    series = page.state.figures.series()
+    found = await read_metrics(page.state.pool)
+    series = page.state.metric_history.series()
     return page.render(
         "admin/overview.html",
         queues=await read_queues(page.state),

@@ -1,4 +1,5 @@
-"""The objects that all requests of one app share, and how its caches are invalidated (C1)."""
+"""The objects that the API makes for itself from its `Dependencies`, shared by all requests of
+one app: caches, feeds, admission. Also how its caches are invalidated (C1)."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,8 +14,8 @@ from deemster.api.executions import Executions
 from deemster.api.feed.feed import Feed
 from deemster.api.feed.host_tasks import HostTaskSignals
 from deemster.api.feed.live_output import LiveOutputFeed
-from deemster.api.figures import FigureHistory
 from deemster.api.health import Health
+from deemster.api.metric_history import MetricHistory
 from deemster.cache.cache import Cache
 from deemster.cache.single_flight import SingleFlightCache
 from deemster.cache.ttl import TtlCache
@@ -84,7 +85,7 @@ class AppState:
     executions: Executions
     live_output: LiveOutputFeed
     host_tasks: HostTaskSignals
-    figures: FigureHistory
+    metric_history: MetricHistory
     seen_hosts: TtlCache[RegisteredHost]
     """Judge hosts by their ids. Each request compares them with the database once more."""
 
@@ -118,7 +119,7 @@ class AppState:
             ),
             live_output=live_output,
             host_tasks=HostTaskSignals(dependencies.wait_for_host_tasks),
-            figures=FigureHistory(dependencies.pool),
+            metric_history=MetricHistory(dependencies.pool),
             seen_hosts=TtlCache(keep_s=HOST_KEPT_S, max_entries=MOST_HOSTS),
         )
 

@@ -1,4 +1,4 @@
-"""Reads the figures of /metrics for admins, now and as samples of the last hour (O1)."""
+"""Reads the metrics of the judge for admins, now and as samples of the last hour (O1)."""
 
 import asyncio
 from collections import Counter, deque
@@ -24,7 +24,7 @@ MINUTE_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Metrics:
     gauges: Gauges
     tasks: Mapping[str, TaskCounts]
     """What all live workers counted since they started, by task."""
@@ -33,7 +33,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class FigureSample:
+class MetricSample:
     at_s: float
     waiting: int
     busy: int
@@ -61,12 +61,12 @@ class Series:
     """The same by cause; only causes that occurred in this time."""
 
 
-async def read_figures(pool: Pool) -> Figures:
+async def read_metrics(pool: Pool) -> Metrics:
     async with connection(pool) as acquired:
         gauges = await read_gauges(acquired)
         counted = await workers.stage_counts(acquired)
         errors = await counters.judge_errors(acquired)
-    return Figures(gauges, sum_counts(counted.values()), errors)
+    return Metrics(gauges, sum_counts(counted.values()), errors)
 
 
 def sum_counts(of_workers: Iterable[Mapping[str, TaskCounts]]) -> dict[str, TaskCounts]:
@@ -94,28 +94,28 @@ def quantile_s(counts: TaskCounts, share: float) -> float | None:
     return BUCKETS_S[found] if found < len(BUCKETS_S) else None
 
 
-class FigureHistory:
-    """Each API process samples for itself; the figures are those of the whole judge."""
+class MetricHistory:
+    """Each API process samples for itself; the metrics are those of the whole judge."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._samples: deque[FigureSample] = deque(maxlen=MOST_SAMPLES)
+        self._samples: deque[MetricSample] = deque(maxlen=MOST_SAMPLES)
 
     async def run(self) -> None:
         while True:
             await asyncio.sleep(SAMPLE_S)
             try:
-                self.add(await read_figures(self._pool))
+                self.add(await read_metrics(self._pool))
             except Unavailable as fault:
-                log.warning("figures.sample_left_out", error=str(fault))
+                log.warning("metrics.sample_left_out", error=str(fault))
 
-    def add(self, found: Figures) -> None:
+    def add(self, found: Metrics) -> None:
         run = found.tasks.get(Task.RUN, TaskCounts())
         gauges = found.gauges
         failures = Counter(run.ended)
         failures.pop(DONE, None)
         self._samples.append(
-            FigureSample(
+            MetricSample(
                 at_s=asyncio.get_running_loop().time(),
                 waiting=gauges.waiting,
                 busy=gauges.busy,
