@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from deemster.api.compat.piston_output import ProgramFailed, StagedOutput
-from deemster.api.compat.translation import Object
+from deemster.api.compat.request_json import Object
 from deemster.api.feed.live_output import LiveEvent
 from deemster.domain.execution import (
     CompileResult,

@@ -14,19 +14,12 @@ from starlette.routing import BaseRoute
 
 from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
-from deemster.api.compat.translation import (
-    QUEUE_S,
-    Object,
-    answering_errors,
-    compiles,
-    installed,
-    is_number,
-    name_main,
-    read_object,
-    run_to_end,
-    text_list,
-    with_bearer,
-)
+from deemster.api.compat.bearer_token import with_bearer
+from deemster.api.compat.error_answers import answering_errors
+from deemster.api.compat.request_json import Object, is_number, read_object, text_list
+from deemster.api.compat.run_to_end import QUEUE_S, run_to_end
+from deemster.api.compat.runnable_languages import compiles, installed
+from deemster.api.compat.source_names import name_main
 from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import TooLarge, Unauthorised, kind_of

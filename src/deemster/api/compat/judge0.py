@@ -6,6 +6,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
+from deemster.api.compat.bearer_token import with_bearer
+from deemster.api.compat.error_answers import Endpoint, error_as, message_of
 from deemster.api.compat.judge0_info import (
     about,
     all_languages,
@@ -31,7 +33,6 @@ from deemster.api.compat.judge0_submissions import (
     show_batch,
     show_page,
 )
-from deemster.api.compat.translation import Endpoint, error_as, message_of, with_bearer
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Overloaded, kind_of
 from deemster.api.permissions import (

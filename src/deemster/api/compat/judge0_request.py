@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from deemster.api.compat.judge0_archive import BadArchive, decode, unzip
 from deemster.api.compat.judge0_languages import Judge0Language
-from deemster.api.compat.translation import is_number
+from deemster.api.compat.request_json import is_number
 from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.webhook import WebhookFormat

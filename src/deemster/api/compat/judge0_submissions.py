@@ -11,10 +11,11 @@ from starlette.responses import JSONResponse, Response
 
 from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import BEARER
+from deemster.api.compat.error_answers import message_of
 from deemster.api.compat.judge0_config import MOST_IN_BATCH
 from deemster.api.compat.judge0_info import languages_of
 from deemster.api.compat.judge0_request import API, InvalidFields, execute_request
-from deemster.api.compat.translation import message_of, read_object
+from deemster.api.compat.request_json import read_object
 from deemster.api.executions import ShownExecution
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, NotFound, Unavailable

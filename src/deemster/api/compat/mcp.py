@@ -30,14 +30,9 @@ from starlette.types import Message, Receive, Scope, Send
 from deemster import __version__
 from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
+from deemster.api.compat.error_answers import answering_errors, error_as, message_of
 from deemster.api.compat.mcp_tools import TOOLS, Call, Tool
-from deemster.api.compat.translation import (
-    BODY_BYTES,
-    answering_errors,
-    error_as,
-    message_of,
-    parse_object,
-)
+from deemster.api.compat.request_json import BODY_BYTES, parse_object
 from deemster.api.http.body import read_body
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Crashed, Forbidden, Malformed, request_id_of

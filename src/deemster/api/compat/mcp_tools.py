@@ -20,7 +20,8 @@ from deemster.api.compat.mcp_models import (
     Submit,
     run_result,
 )
-from deemster.api.compat.translation import QUEUE_S, installed, runnable_language, stop
+from deemster.api.compat.run_to_end import QUEUE_S, stop
+from deemster.api.compat.runnable_languages import installed, runnable_language
 from deemster.api.http.errors import Overloaded, invalid_body
 from deemster.api.models.problems import ProblemOut, ProblemPage, ProblemQuery
 from deemster.api.models.submissions import AcceptedOut, SubmissionOut, accepted_out

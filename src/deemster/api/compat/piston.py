@@ -10,17 +10,12 @@ from starlette.routing import BaseRoute
 from deemster.api.app_state import app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat import piston_socket, piston_stages
+from deemster.api.compat.bearer_token import with_bearer
+from deemster.api.compat.error_answers import answering_errors
 from deemster.api.compat.piston_request import check_fields, execute_request
 from deemster.api.compat.piston_runtimes import find_runtime, list_runtimes
-from deemster.api.compat.translation import (
-    QUEUE_S,
-    Object,
-    answering_errors,
-    output_in_order,
-    read_object,
-    run_to_end,
-    with_bearer,
-)
+from deemster.api.compat.request_json import Object, read_object
+from deemster.api.compat.run_to_end import QUEUE_S, output_in_order, run_to_end
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import Overloaded, WrongMedia, kind_of
 from deemster.api.permissions import METHODS, OTHER_PATHS, PISTON_PREFIXES

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from deemster.api.compat.piston_stages import ending, stage_of_compiler
-from deemster.api.compat.translation import Object, compiles
+from deemster.api.compat.request_json import Object
+from deemster.api.compat.runnable_languages import compiles
 from deemster.api.feed.live_output import LiveEvent
 from deemster.domain.errors import DeemsterError
 from deemster.domain.execution import (

@@ -6,7 +6,9 @@ import math
 from dataclasses import replace
 from typing import Final
 
-from deemster.api.compat.translation import Object, compiles, is_number, name_main, text_list
+from deemster.api.compat.request_json import Object, is_number, text_list
+from deemster.api.compat.runnable_languages import compiles
+from deemster.api.compat.source_names import name_main
 from deemster.domain.errors import Refused
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions, ProgramIo
 from deemster.domain.language import Language

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from deemster.api.app_state import AppState
+from deemster.api.compat.request_json import Object
+from deemster.api.compat.runnable_languages import installed
 from deemster.api.compat.semver import Version, satisfies, version_in
-from deemster.api.compat.translation import Object, installed
 from deemster.api.http.errors import NoWorkers
 from deemster.domain.errors import Refused
 from deemster.domain.language import Language

@@ -10,16 +10,13 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from deemster.api.app_state import AppState, check_streams
+from deemster.api.compat.bearer_token import bearer_headers
+from deemster.api.compat.error_answers import message_of
 from deemster.api.compat.piston_output import ProgramFailed, StagedOutput
 from deemster.api.compat.piston_request import check_fields, execute_request
 from deemster.api.compat.piston_runtimes import find_runtime
-from deemster.api.compat.translation import (
-    Object,
-    bearer_headers,
-    message_of,
-    parse_object,
-    stop,
-)
+from deemster.api.compat.request_json import Object, parse_object
+from deemster.api.compat.run_to_end import stop
 from deemster.api.feed.live_output import OutputCursor
 from deemster.api.http.socket_token import subprotocols_of, with_socket_token
 from deemster.api.live_socket import LiveSocket

@@ -4,7 +4,8 @@ import signal
 from collections.abc import Mapping
 from typing import Final
 
-from deemster.api.compat.translation import Object, compiles
+from deemster.api.compat.request_json import Object
+from deemster.api.compat.runnable_languages import compiles
 from deemster.api.executions import ShownExecution
 from deemster.domain.execution import (
     CompileResult,

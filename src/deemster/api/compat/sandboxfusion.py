@@ -15,16 +15,12 @@ from starlette.routing import BaseRoute
 
 from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import BEARER
-from deemster.api.compat.translation import (
-    Object,
-    answering_errors,
-    compiles,
-    name_main,
-    read_object,
-    run_to_end,
-    runnable_language,
-    with_bearer,
-)
+from deemster.api.compat.bearer_token import with_bearer
+from deemster.api.compat.error_answers import answering_errors
+from deemster.api.compat.request_json import Object, read_object
+from deemster.api.compat.run_to_end import run_to_end
+from deemster.api.compat.runnable_languages import compiles, runnable_language
+from deemster.api.compat.source_names import name_main
 from deemster.api.executions import ShownExecution
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import (

@@ -11,17 +11,13 @@ from starlette.routing import BaseRoute
 
 from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import actor_of
+from deemster.api.compat.error_answers import answering_errors, error_as, message_of
 from deemster.api.compat.heng.downloads import Downloads, content_of, known_digest
 from deemster.api.compat.heng.languages import language_of, source_name
 from deemster.api.compat.heng.signed_request import Signer, read_signed
 from deemster.api.compat.heng.task import DirectFile, Executable, JudgeTask
 from deemster.api.compat.heng.task_problem import TaskProblem
-from deemster.api.compat.translation import (
-    answering_errors,
-    error_as,
-    installed,
-    message_of,
-)
+from deemster.api.compat.runnable_languages import installed
 from deemster.api.http.direct_route import DirectRoute
 from deemster.api.http.errors import TooSlow, UnknownPath, invalid_body, kind_of
 from deemster.api.permissions import HENG_JUDGES, HENG_ROOT, METHODS, OTHER_PATHS

@@ -7,7 +7,7 @@ import structlog
 from starlette.requests import Request
 
 from deemster.api.app_state import AppState, app_state
-from deemster.api.compat.translation import BODY_BYTES
+from deemster.api.compat.request_json import BODY_BYTES
 from deemster.api.http.body import read_body
 from deemster.api.http.errors import Forbidden
 from deemster.domain.account import Account
