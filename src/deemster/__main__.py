@@ -1,6 +1,6 @@
 """Starts the `deemster` command."""
 
-from deemster.cli.imports import without_garbage_collection
+from deemster.cli.fast_imports import without_garbage_collection
 
 with without_garbage_collection():
     from deemster.cli.app import main

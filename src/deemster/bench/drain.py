@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deemster.bench.burst import NO_LIMITS, ROLES, Queue, start_roles
-from deemster.bench.double_problem import (
+from deemster.bench.doubling_problem import (
     CASES,
     PACKAGE,
     PROBLEM,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from deemster.bench.burst import Queue, start_roles
-from deemster.bench.double_problem import CASES, PACKAGE, PROBLEM, SOURCES, BareRuns
+from deemster.bench.doubling_problem import CASES, PACKAGE, PROBLEM, SOURCES, BareRuns
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine

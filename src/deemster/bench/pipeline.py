@@ -10,7 +10,7 @@ from statistics import median
 from typing import Any, Final
 
 from deemster.bench.burst import NO_LIMITS, Queue, start_roles
-from deemster.bench.double_problem import PACKAGE, SOURCES
+from deemster.bench.doubling_problem import PACKAGE, SOURCES
 from deemster.bench.latency import quantile, verdict_ms
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from deemster.bench import double_problem, latency
+from deemster.bench import doubling_problem, latency
 from deemster.bench.burst import NO_LIMITS, Queue, start_roles
 from deemster.bench.load import service as one_case
 from deemster.bench.load.api_client import ApiClient
@@ -111,7 +111,7 @@ async def open_with_problems(directory: Path | None) -> AsyncIterator[BenchServi
     async with open_service(directory, 1) as service:
         package = service.directory / "double"
         await make_problem(
-            service.settings, package, double_problem.PROBLEM, double_problem.PACKAGE
+            service.settings, package, doubling_problem.PROBLEM, doubling_problem.PACKAGE
         )
         yield service
 

@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from deemster.cli.imports import without_garbage_collection
+from deemster.cli.fast_imports import without_garbage_collection
 
 
 class CommandEntry(NamedTuple):

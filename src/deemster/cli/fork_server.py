@@ -18,7 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from deemster.cli.app import main as run_command
-from deemster.cli.imports import without_garbage_collection
+from deemster.cli.fast_imports import without_garbage_collection
 from deemster.wiring.forked_process import MAX_DESCRIPTORS, MAX_PACKET_BYTES
 from deemster.wiring.process import die_with_parent, show_arguments
 

@@ -30,11 +30,11 @@ from deemster.settings import load_settings
 from deemster.store.audit import Actor
 from deemster.store.pool import connection
 from deemster.store.problems import ProblemFilter, ProblemListItem, page
-from deemster.wiring.importing import PackageOutcome, import_all
+from deemster.wiring.import_command import PackageOutcome, import_all
 from deemster.wiring.privileges import enter_service, without_service
 from deemster.wiring.problems import open_importer
 from deemster.wiring.resources import open_artifacts, open_command_database, operator
-from deemster.wiring.verifying import verify_all
+from deemster.wiring.verify_command import verify_all
 
 PAGE = 500
 

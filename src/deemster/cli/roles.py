@@ -6,7 +6,7 @@ from typing import Any
 import structlog
 import uvloop
 
-from deemster.cli.imports import without_garbage_collection
+from deemster.cli.fast_imports import without_garbage_collection
 from deemster.cli.options import Slots
 from deemster.domain.errors import Refused
 from deemster.sandbox.runner_start import PACKAGED_RUNNER

@@ -55,7 +55,7 @@ def submission_object(report: SubmissionReport) -> dict[str, Any]:
         "failed_case": failed.name if failed else None,
         "matches": report.matches,
         "reasons": list(report.reasons),
-        **asdict(report.evidence),
+        **asdict(report.failure_details),
     }
 
 
@@ -116,7 +116,7 @@ def explanation(each: SubmissionReport) -> Iterator[str]:
     """The reasons, then what explains the first failure, without what was said before."""
     said = "\n".join(each.reasons)
     yield from said.splitlines()
-    for title, message in each.evidence.texts():
+    for title, message in each.failure_details.texts():
         if not message or message in said:
             continue
         yield f"{title}:"

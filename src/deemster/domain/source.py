@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language
-from deemster.domain.program_start import files_that_start
+from deemster.domain.main_file_guess import files_that_start
 
 SOURCE_BYTES = 1 << 20
 """Most bytes of source that a user may submit as one program."""

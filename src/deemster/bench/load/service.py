@@ -18,7 +18,7 @@ from deemster.store import accounts
 from deemster.store.embedded import run_cluster
 from deemster.store.migrations import migrate
 from deemster.store.pool import Pool, open_pool, transaction
-from deemster.wiring.importing import import_all
+from deemster.wiring.import_command import import_all
 
 PROBLEM: Final = ProblemId("prob_bench")
 ADMIN: Final = "admin"

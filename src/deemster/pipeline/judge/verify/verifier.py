@@ -17,7 +17,7 @@ from deemster.pipeline.judge.jury.programs import prepare_program
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.judge.python2 import NEEDS_PYTHON2, looks_like_python2
 from deemster.pipeline.judge.sources import submission_source
-from deemster.pipeline.judge.verify.evidence import Evidence, evidence_of
+from deemster.pipeline.judge.verify.failure_details import FailureDetails, failure_details
 from deemster.pipeline.judge.verify.package_checks import PackageFinding, check_package, warn
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.judge.verify.without_grader import without_grader
@@ -47,8 +47,8 @@ class SubmissionReport:
         return bool(self.example.expectation.group_bounds)
 
     @property
-    def evidence(self) -> Evidence:
-        return Evidence() if self.judgement is None else evidence_of(self.judgement)
+    def failure_details(self) -> FailureDetails:
+        return FailureDetails() if self.judgement is None else failure_details(self.judgement)
 
 
 @dataclass(frozen=True, slots=True)

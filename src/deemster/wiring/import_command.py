@@ -1,4 +1,4 @@
-"""Imports problem packages from the command line, and measures time limits that they lack."""
+"""Imports packages for `deemster problem import`, and measures missing time limits."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,6 @@
-"""Makes imports faster, because a command spends most of its start on them."""
+"""Turns off garbage collection while a command imports its modules, which takes most of its
+start.
+"""
 
 import gc
 from collections.abc import Iterator

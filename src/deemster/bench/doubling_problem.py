@@ -1,4 +1,6 @@
-"""The problem that several benchmarks submit to, with programs for it and bare runs of them."""
+"""The problem "print twice the number", to which several benchmarks submit, with its programs
+and bare runs of them.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Guesses which of several source files starts a program: none of the others refers to it."""
+"""Guesses the main file of a program: the source file to which no other file refers."""
 
 import re
 from collections.abc import Mapping

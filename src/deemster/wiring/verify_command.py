@@ -1,4 +1,4 @@
-"""Verifies problem packages: judges their submissions and compares with the expectations."""
+"""Opens the sandbox and runs the package verifier for `deemster problem verify`."""
 
 import asyncio
 from collections.abc import Sequence

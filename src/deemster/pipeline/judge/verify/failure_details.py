@@ -1,4 +1,4 @@
-"""Collects what a judgement says about its failures: messages of compiler, program and jury."""
+"""Collects the details of failures in a judgement: messages of compiler, program and jury."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class FailedCase:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FailureDetails:
     compiler_output: str = ""
     failed_cases: tuple[FailedCase, ...] = ()
 
@@ -34,9 +34,9 @@ class Evidence:
             yield f"{case.name}, stderr", case.stderr
 
 
-def evidence_of(judgement: JuryJudgement) -> Evidence:
+def failure_details(judgement: JuryJudgement) -> FailureDetails:
     compiled = judgement.compiled
-    return Evidence(
+    return FailureDetails(
         compiled.output.strip() if compiled else "",
         tuple(failed_case(case) for case in judgement.cases if is_failure(case.verdict)),
     )
