@@ -1,16 +1,16 @@
 // Shows formulas that the server could not convert, such as those with macros; loaded only if there are some.
 import katex from "katex";
 
-const MOST_CHARACTERS = 2_000;
-const MOST_FORMULAS = 200;
+const MAX_CHARACTERS = 2_000;
+const MAX_FORMULAS = 200;
 
 /** A formula that KaTeX does not understand either stays as its TeX source. */
 export function showFormulas(sources: HTMLElement[]): void {
   // A macro that one formula defines is known in the next ones.
   const macros = {};
-  for (const source of sources.slice(0, MOST_FORMULAS)) {
+  for (const source of sources.slice(0, MAX_FORMULAS)) {
     const tex = source.textContent ?? "";
-    if (tex.length > MOST_CHARACTERS) continue;
+    if (tex.length > MAX_CHARACTERS) continue;
     const shown = document.createElement("span");
     try {
       katex.render(tex, shown, {

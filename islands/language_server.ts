@@ -24,7 +24,7 @@ const LONGEST_PAUSE_MS = 120_000;
 /** A server that gets its turn only when nothing else runs may need long for its first answer. */
 const TIMEOUT_MS = 60_000;
 /** The judge refuses longer messages; a message contains the whole program. */
-const MOST_CHARACTERS = 60_000;
+const MAX_CHARACTERS = 60_000;
 /** The server was idle, or the user works in another window: the next change brings it back. */
 const UNTIL_CHANGE = [1000, 4409];
 /** The judge has no server for this language, or not for this user. */
@@ -83,7 +83,7 @@ export class LanguageServerLink {
 
   private connect(): void {
     if (!this.wanted || this.socket) return;
-    if (this.view.state.doc.length > MOST_CHARACTERS) return;
+    if (this.view.state.doc.length > MAX_CHARACTERS) return;
     this.show([]);
     const { language, document } = this.wanted;
     const path = `/v1/language-server?language=${encodeURIComponent(language)}`;

@@ -156,13 +156,13 @@ def test_x11_settings_in_files_are_kept_for_a_user_who_cannot_read_them(
     file = tmp_path / "deemster.toml"
     file.write_text(
         'env = "prod"\nport = 9\nsign_up = true\nstages = ["analyze"]\nslots = 3\n'
-        "[most_running_by_language]\njava = 2\n"
+        "[max_running_by_language]\njava = 2\n"
     )
     (tmp_path / "slots").write_text("4\n")
     os.environ["DEEMSTER_SLOTS_FILE"] = str(tmp_path / "slots")
     os.environ["DEEMSTER_PORT"] = "8"
     before = load_settings()
-    assert (before.slots, before.port, before.most_running_by_language) == (4, 8, {"java": 2})
+    assert (before.slots, before.port, before.max_running_by_language) == (4, 8, {"java": 2})
     keep_files()
     file.unlink()
     (tmp_path / "slots").unlink()

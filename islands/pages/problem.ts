@@ -7,7 +7,7 @@ import { PENDING, Submitter } from "../submit.ts";
 import type { TerminalView } from "../terminal.ts";
 import { text } from "../texts.ts";
 
-const MOST_SHOWN = 200_000;
+const MAX_SHOWN = 200_000;
 const YEAR_S = 365 * 24 * 3600;
 
 function element<T extends HTMLElement>(id: string): T {
@@ -108,7 +108,7 @@ const view: RunView = {
     element("run-state").textContent = state;
   },
   write: (chunk, isError) => {
-    if ((shown.textContent?.length ?? 0) > MOST_SHOWN) return;
+    if ((shown.textContent?.length ?? 0) > MAX_SHOWN) return;
     const part = document.createElement("span");
     part.className = isError ? "stderr" : "";
     part.textContent = chunk;

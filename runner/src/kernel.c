@@ -152,14 +152,14 @@ ssize_t kernel_recvmsg(int socket, struct msghdr *message, int flags, uint64_t t
     return token_call(SYS_recvmsg, socket, (long)message, flags, 0, 0, token);
 }
 
-#define MOST_SENT 3
+#define MAX_SENT 3
 
 static int send_with(int socket, const void *data, size_t bytes, const int *fds, size_t count,
                      uint64_t token)
 {
     union {
         struct cmsghdr head;
-        char bytes[CMSG_SPACE(MOST_SENT * sizeof(int))];
+        char bytes[CMSG_SPACE(MAX_SENT * sizeof(int))];
     } control = {0};
     struct iovec part = {(void *)(uintptr_t)data, bytes};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};

@@ -43,7 +43,7 @@
 #define START_PROCESSES  64
 #define LEAST_STACK      (UINT64_C(1) << 20) /* with less, interpreters may fail to start */
 #define COVER            "/run/"             /* where the files of the cover are made */
-#define MOST_FAILURES    3   /* in a row: then the slot starts none for a while */
+#define MAX_FAILURES     3   /* in a row: then the slot starts none for a while */
 #define COLD_RUNS        100 /* so many runs start without one, then it tries again */
 
 /* The library, which the runner contains. */
@@ -128,7 +128,7 @@ static int give_up(struct run *run)
     run->warm.pid = 0;
     drain_sockets(run->slot); /* of the run's streams, which would stay open */
     run->warm.chosen = false;
-    if (++run->slot->shared->warm_failures >= MOST_FAILURES)
+    if (++run->slot->shared->warm_failures >= MAX_FAILURES)
         run->slot->shared->cold_runs = COLD_RUNS;
     run->report->end = END_NONE; /* a forbidden call of the interpreter is not the program's */
     return -1;

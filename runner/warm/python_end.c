@@ -28,8 +28,8 @@
 #include "interpreters.h"
 #include "python.h"
 
-#define MOST_KNOWN   64  /* of a kind, in the interpreter that waits */
-#define MOST_CLASSES 512 /* in the interpreter that waits */
+#define MAX_KNOWN    64  /* of a kind, in the interpreter that waits */
+#define MAX_CLASSES  512 /* in the interpreter that waits */
 #define CACHED_TYPES 128 /* a power of two */
 #define STREAMS      3
 
@@ -42,7 +42,7 @@
 #endif
 
 struct known {
-    const void *items[MOST_KNOWN];
+    const void *items[MAX_KNOWN];
     size_t count;
 };
 
@@ -66,13 +66,13 @@ static struct ending {
     ptrdiff_t filter_count;
     struct object *streams[STREAMS], *buffers[STREAMS], *raws[STREAMS];
     struct object *text_file, *buffered_file, *raw_file, *memory_files[2]; /* types in io */
-    struct known files;                   /* of the three streams */
-    struct known callbacks;               /* C functions that weak references call */
-    struct known types;                   /* with a finalizer */
-    struct object *statistics;            /* gc.get_stats */
-    long full_collections;                /* of the interpreter that waits */
-    struct link *first, *last;            /* of its objects, in the list of the oldest */
-    struct object *classes[MOST_CLASSES]; /* of its objects, those that can be changed */
+    struct known files;                  /* of the three streams */
+    struct known callbacks;              /* C functions that weak references call */
+    struct known types;                  /* with a finalizer */
+    struct object *statistics;           /* gc.get_stats */
+    long full_collections;               /* of the interpreter that waits */
+    struct link *first, *last;           /* of its objects, in the list of the oldest */
+    struct object *classes[MAX_CLASSES]; /* of its objects, those that can be changed */
     size_t class_count;
     unsigned char replaced[JUMP_BYTES + 1];
     bool left_out; /* the clean-up; only a copy changes this */
@@ -144,7 +144,7 @@ static bool remember(struct known *known, const void *item)
 {
     if (is_known(known, item))
         return true;
-    if (known->count == MOST_KNOWN)
+    if (known->count == MAX_KNOWN)
         return false;
     known->items[known->count++] = item;
     return true;
@@ -515,7 +515,7 @@ static bool remember_object(struct object *object, void *state)
     const struct python *python = &ending.python;
     const enum kind kind = kind_of_type(object->type);
     if (kind == TYPE && !(python->PyType_GetFlags(object) & FLAG_IMMUTABLE)) {
-        if (ending.class_count == MOST_CLASSES)
+        if (ending.class_count == MAX_CLASSES)
             return false;
         ending.classes[ending.class_count++] = object;
     }

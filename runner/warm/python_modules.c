@@ -14,8 +14,8 @@
 #include "interpreters.h"
 #include "python.h"
 
-#define MOST_MODULES 32
-#define MOST_FINDERS 32
+#define MAX_MODULES 32
+#define MAX_FINDERS 32
 
 /* None of these has state of its own that runs could share, as `random` has. */
 static const char *const NAMES[] = {"math",   "itertools",   "operator", "heapq",
@@ -28,20 +28,20 @@ static const char *const PLACES[] = {"path", "meta_path", "path_hooks"};
 struct imported {
     char name[32];
     struct object *module;
-    bool from_file, given;        /* a second import gives a new module */
-    size_t imports[MOST_MODULES]; /* in order */
+    bool from_file, given;       /* a second import gives a new module */
+    size_t imports[MAX_MODULES]; /* in order */
     size_t import_count;
 };
 
 struct place {
-    struct object *list, *items[MOST_FINDERS];
+    struct object *list, *items[MAX_FINDERS];
     ptrdiff_t count;
 };
 
 static struct importing {
     struct python python;
     struct object *original; /* importlib._bootstrap._find_and_load */
-    struct imported modules[MOST_MODULES];
+    struct imported modules[MAX_MODULES];
     size_t count;
     struct imported *importer; /* whose import is recorded */
     bool recording;
@@ -64,7 +64,7 @@ static bool read_place(size_t i, struct place *place)
     const struct python *python = &importing.python;
     place->list = python->PySys_GetObject(PLACES[i]);
     place->count = place->list ? python->PyList_Size(place->list) : -1;
-    if (place->count < 0 || place->count > MOST_FINDERS)
+    if (place->count < 0 || place->count > MAX_FINDERS)
         return false;
     for (ptrdiff_t item = 0; item < place->count; item++)
         place->items[item] = python->PyList_GetItem(place->list, item);
@@ -139,7 +139,7 @@ static bool add(struct imported *module)
 static void record(const struct imported *module)
 {
     struct imported *importer = importing.importer;
-    if (importer && importer->import_count < MOST_MODULES)
+    if (importer && importer->import_count < MAX_MODULES)
         importer->imports[importer->import_count++] = (size_t)(module - importing.modules);
 }
 
@@ -147,7 +147,7 @@ static struct object *import_and_record(struct object *arguments, const char *na
 {
     const struct python *python = &importing.python;
     struct imported *importer = importing.importer;
-    if (importing.count == MOST_MODULES || strlen(name) >= sizeof importing.modules->name)
+    if (importing.count == MAX_MODULES || strlen(name) >= sizeof importing.modules->name)
         return python->PyObject_CallObject(importing.original, arguments);
     struct imported *own = &importing.modules[importing.count++];
     strcpy(own->name, name);

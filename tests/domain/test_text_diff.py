@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.text_diff import MOST_LINES, unified_diff
+from deemster.domain.text_diff import MAX_LINES, unified_diff
 
 TEXTS = (
     "",
@@ -55,4 +55,4 @@ def test_a_large_change_is_shown_as_a_whole() -> None:
     new = "".join(f"{number * 7 % 5000}\n" for number in range(1, 200_000))
     diff = unified_diff(old, new, "a", "b")
     assert diff.count("\n@@ ") == 1
-    assert sum(line.startswith("-") for line in diff.splitlines()) > MOST_LINES
+    assert sum(line.startswith("-") for line in diff.splitlines()) > MAX_LINES

@@ -29,7 +29,7 @@ BY_LEVEL = (
     "countingout",
     "paving",
 )
-MOST_BYTES = 300 * 1000
+MAX_BYTES = 300 * 1000
 GENERATED = [slug for slug in BY_LEVEL if (SAMPLES / slug / "generators").is_dir()]
 
 
@@ -118,7 +118,7 @@ def test_the_samples_show_what_can_be_judged() -> None:
 
 def test_a_sample_is_small(problem: Problem) -> None:
     files = [path for path in (SAMPLES / problem.slug).rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < MOST_BYTES
+    assert sum(path.stat().st_size for path in files) < MAX_BYTES
 
 
 @pytest.mark.parametrize("slug", GENERATED)

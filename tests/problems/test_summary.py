@@ -11,7 +11,7 @@ from deemster.domain.ids import problem_id_from_name
 from deemster.problems.new_package import make_package
 from deemster.problems.revision import RevisionStore
 from deemster.problems.summary import (
-    MOST_LANGUAGES,
+    MAX_LANGUAGES,
     SAMPLE_BYTES,
     SAMPLES_BYTES,
     STARTERS_BYTES,
@@ -128,11 +128,11 @@ async def test_d3_a_summary_of_a_huge_package_stays_small(
         name = package / "data" / "sample" / f"x{number}"
         name.with_suffix(".in").write_bytes(b"1 2\n" * (SAMPLE_BYTES // 4))
         name.with_suffix(".ans").write_bytes(b"3\n")
-    for number in range(MOST_LANGUAGES + 2):
+    for number in range(MAX_LANGUAGES + 2):
         code = f"{chr(97 + number // 26)}{chr(97 + number % 26)}"
         (package / "statement" / f"problem.{code}.md").write_text("Add them.\n")
     summary = await summary_from(tmp_path, package)
-    assert len(summary.details["statements"]) == MOST_LANGUAGES
+    assert len(summary.details["statements"]) == MAX_LANGUAGES
     assert len(json.dumps(summary.details["samples"])) < 2 * SAMPLES_BYTES
 
 

@@ -15,7 +15,7 @@ from pygments.lexers import get_lexer_by_name
 from deemster.domain.language import Language
 from deemster.domain.limits import MIB
 from deemster.programs.build.languages import load_catalogue
-from deemster.programs.tokenizer import MOST_CHARACTERS, TokenizeFailed, Tokenizer
+from deemster.programs.tokenizer import MAX_CHARACTERS, TokenizeFailed, Tokenizer
 from deemster.programs.tokens import Token, TokenKind, tokens_of
 from tests.waiting import until
 
@@ -192,7 +192,7 @@ async def test_a_source_that_is_too_long_never_reaches_the_process(
     tokenizer: Tokenizer,
 ) -> None:
     with pytest.raises(TokenizeFailed, match="characters"):
-        await tokenizer.tokens("python", "x" * (MOST_CHARACTERS + 1))
+        await tokenizer.tokens("python", "x" * (MAX_CHARACTERS + 1))
     assert tokenizer.process_id is None
 
 

@@ -14,9 +14,9 @@ from psycopg import Connection, sql
 
 from tests.services.postgres import with_database
 
-MOST_USES = 150
+MAX_USES = 150
 """Emptied tables and indexes keep the space of their rows."""
-MOST_ROWS = 2_000
+MAX_ROWS = 2_000
 """A database in which a test left more is not lent again."""
 END_OTHERS = """
 SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity
@@ -84,7 +84,7 @@ class Databases:
         try:
             yield with_database(self.url, lent.name)
         finally:
-            if lent.uses < MOST_USES and empty(lent):
+            if lent.uses < MAX_USES and empty(lent):
                 self._free.append(lent)
             else:
                 self._drop(lent)
@@ -142,7 +142,7 @@ def restore(lent: Lent) -> bool:
         if rows is not None and digest(lent.inside, table) != rows.digest:
             deleted += delete(lent.inside, table)
             put_back(lent.inside, table, rows)
-    return deleted <= MOST_ROWS
+    return deleted <= MAX_ROWS
 
 
 def delete(connection: Connection, table: str) -> int:

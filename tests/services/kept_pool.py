@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 from deemster.store.pool import Pool, open_pool
 
-MOST_CONNECTIONS = 20
+MAX_CONNECTIONS = 20
 
 
 class KeptPool:
@@ -22,7 +22,7 @@ class KeptPool:
     async def lend(self, url: str) -> Pool:
         if self._pool is None or self._url != url or self._pool.is_closing():
             await self.close()
-            opening = open_pool(url, name="test", max_size=MOST_CONNECTIONS)
+            opening = open_pool(url, name="test", max_size=MAX_CONNECTIONS)
             self._pool = await self._stack.enter_async_context(opening)
             for holder in self._pool._holders:  # type: ignore[attr-defined]
                 # None is closed while a test counts its own open files.

@@ -108,11 +108,11 @@ SLOW_PYTHON = Program(
 Kind = Callable[[Any], object]
 CAPS: list[tuple[dict[str, object], list[Kind], int]] = [
     (
-        {"most_running_per_user": 1, "most_running_by_language": "c=1,python3=1"},
+        {"max_running_per_user": 1, "max_running_by_language": "c=1,python3=1"},
         [lambda row: row["account_id"], lambda row: row["language"]],
         2,
     ),
-    ({"most_running": 1}, [lambda row: "all"], 1),
+    ({"max_running": 1}, [lambda row: "all"], 1),
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 from deemster.api.permissions import PAGE_PERMISSIONS
 from deemster.domain.account import Role
 from deemster.store.pool import Pool
-from deemster.web.page import MOST_FIELDS
+from deemster.web.page import MAX_FIELDS
 from deemster.web.pages.admin.problems import archive_name
 from tests.api.browser import make_person
 from tests.web.conftest import Visit
@@ -77,7 +77,7 @@ async def test_d3_an_upload_with_too_many_fields_is_refused(visit: Visit, pool: 
     await make_person(pool, "carl", Role.AUTHOR)
     async with visit("carl") as browser:
         form = {"csrf_token": field(await browser.get("/admin/problems"), "csrf_token")}
-        form |= {f"x{number}": "" for number in range(MOST_FIELDS)}
+        form |= {f"x{number}": "" for number in range(MAX_FIELDS)}
         answer = await browser.post("/admin/problems", data=form, files={"file": b"x"})
     assert answer.status_code == 400
     assert "too many fields" in answer.text

@@ -31,7 +31,7 @@ RETRY_S: Final = 15.0
 KEPT_S: Final = 1.0
 """A change of a problem by another process is visible after this time."""
 HOST_KEPT_S: Final = 60.0
-MOST_HOSTS: Final = 1000
+MAX_HOSTS: Final = 1000
 
 
 class CacheInvalidation:
@@ -120,7 +120,7 @@ class AppState:
             live_output=live_output,
             host_tasks=HostTaskSignals(dependencies.wait_for_host_tasks),
             metric_history=MetricHistory(dependencies.pool),
-            seen_hosts=TtlCache(keep_s=HOST_KEPT_S, max_entries=MOST_HOSTS),
+            seen_hosts=TtlCache(keep_s=HOST_KEPT_S, max_entries=MAX_HOSTS),
         )
 
     def drain(self) -> None:

@@ -18,7 +18,7 @@ from deemster.store.stats import Gauges, read_gauges
 
 log = structlog.get_logger()
 SAMPLE_S: Final = 15.0
-MOST_SAMPLES: Final = 240
+MAX_SAMPLES: Final = 240
 """The samples of one hour."""
 MINUTE_S: Final = 60.0
 
@@ -99,7 +99,7 @@ class MetricHistory:
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._samples: deque[MetricSample] = deque(maxlen=MOST_SAMPLES)
+        self._samples: deque[MetricSample] = deque(maxlen=MAX_SAMPLES)
 
     async def run(self) -> None:
         while True:

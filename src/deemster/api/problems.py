@@ -32,7 +32,7 @@ from deemster.store.problems import (
 
 MAX_ID_CHARS: Final = 128
 CACHED_LIMITS: Final = (DEFAULT_LIMIT, MAX_LIMIT)
-MOST_COMMON_TAGS: Final = 100
+MAX_COMMON_TAGS: Final = 100
 FILTERS: Final = {"q", "tag", "difficulty", "result", "sort"}
 
 
@@ -92,7 +92,7 @@ async def common_tags(state: AppState) -> list[str]:
 
     async def load() -> Loaded:
         async with connection(state.pool) as acquired:
-            found = await problems.common_tags(acquired, limit=MOST_COMMON_TAGS)
+            found = await problems.common_tags(acquired, limit=MAX_COMMON_TAGS)
         return Loaded(json.dumps(found).encode())
 
     version = await state.cache_invalidation.problems_version()

@@ -28,8 +28,8 @@ from deemster.store import verifications
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import connection
 
-MOST_EXAMPLES: Final = 200
-TOO_MANY: Final = f"The package has more than {MOST_EXAMPLES} examples: only these are judged."
+MAX_EXAMPLES: Final = 200
+TOO_MANY: Final = f"The package has more than {MAX_EXAMPLES} examples: only these are judged."
 
 
 async def start_verification(
@@ -56,7 +56,7 @@ def read_examples(
 ) -> VerificationRequest:
     programs = []
     refused = {}
-    for example in revision.problem.submissions[:MOST_EXAMPLES]:
+    for example in revision.problem.submissions[:MAX_EXAMPLES]:
         try:
             language, source = example_source(
                 revision.directory, revision.problem, example, catalogue
@@ -93,7 +93,7 @@ async def read_verification(request: Request, caller: Account, given: str) -> Ve
         example_out(
             each, views.get(each.path), reports.get(each.path, {}), refused.get(each.path)
         )
-        for each in package.submissions[:MOST_EXAMPLES]
+        for each in package.submissions[:MAX_EXAMPLES]
         if begun is not None
     ]
     findings = findings_of(package)
@@ -121,6 +121,6 @@ def findings_of(package: Problem) -> list[FindingOut]:
     found += [
         FindingOut(severity=each.severity, text=each.text) for each in check_definition(package)
     ]
-    if len(package.submissions) > MOST_EXAMPLES:
+    if len(package.submissions) > MAX_EXAMPLES:
         found.append(FindingOut(severity="warning", text=TOO_MANY))
     return found

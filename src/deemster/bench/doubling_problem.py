@@ -40,7 +40,7 @@ static void compute(void) { while (clock() * 1000L / CLOCKS_PER_SEC < %d); }
     "while time.process_time() - began < %d / 1000:\n    pass\n",
 }
 """Uses this many milliseconds of CPU time."""
-MOST_BARE: Final = 20
+MAX_BARE_SUBMISSIONS: Final = 20
 """Submissions whose cases are run bare at a time."""
 
 
@@ -85,7 +85,7 @@ class BareRuns:
 
     def submissions_s(self, language: str, count: int) -> float:
         """The seconds of all cases of so many submissions; only some of them are run."""
-        some = min(count, MOST_BARE)
+        some = min(count, MAX_BARE_SUBMISSIONS)
         took_s = sum(
             spawn(self.argv[language], file) for _ in range(some) for file in self.inputs
         )

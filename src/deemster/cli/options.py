@@ -21,7 +21,7 @@ PackagePaths = Annotated[
     typer.Argument(metavar="PATH…", help="Packages: directories, .zip, .kpp or .tar files."),
 ]
 
-MOST_SLOTS: Final = 1024
+MAX_SLOTS: Final = 1024
 SLOTS_HELP: Final = (
     "Number of slots: each judges one submission at a time, on a core of its own. "
     "[default: all cores but one]"
@@ -29,7 +29,7 @@ SLOTS_HELP: Final = (
 
 Slots = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=MOST_SLOTS, help=SLOTS_HELP, show_default=False),
+    typer.Option(metavar="N", min=1, max=MAX_SLOTS, help=SLOTS_HELP, show_default=False),
 ]
 
 

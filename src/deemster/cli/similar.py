@@ -18,8 +18,8 @@ from deemster.pipeline.similarity.offline import OfflineReport, compare_files
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.tokenizer import Tokenizer
 
-MOST_SHOWN = 50
-MOST_REGIONS = 4
+MAX_SHOWN = 50
+MAX_REGIONS = 4
 
 
 def similar(
@@ -104,7 +104,7 @@ def print_report(report: OfflineReport, matches: Sequence[Match[str]]) -> None:
     console = Console(highlight=False)
     if matches:
         table = make_table("program", "other program", "lines", numbers=("%", "% of other"))
-        for match in matches[:MOST_SHOWN]:
+        for match in matches[:MAX_SHOWN]:
             table.add_row(
                 escape(match.left),
                 escape(match.right),
@@ -113,8 +113,8 @@ def print_report(report: OfflineReport, matches: Sequence[Match[str]]) -> None:
                 f"{100 * match.right_share:.0f}",
             )
         console.print(table)
-    if len(matches) > MOST_SHOWN:
-        console.print(f"{len(matches) - MOST_SHOWN} more pairs: see --json.")
+    if len(matches) > MAX_SHOWN:
+        console.print(f"{len(matches) - MAX_SHOWN} more pairs: see --json.")
     for group in groups_of(matches):
         if len(group) > 2:
             console.print(f"Cluster of {len(group)}: {escape(', '.join(group))}")
@@ -125,13 +125,13 @@ def print_report(report: OfflineReport, matches: Sequence[Match[str]]) -> None:
 
 
 def shown_regions(regions: Sequence[MatchingRegion]) -> str:
-    longest = sorted(regions, key=lambda each: each.left.first - each.left.last)[:MOST_REGIONS]
+    longest = sorted(regions, key=lambda each: each.left.first - each.left.last)[:MAX_REGIONS]
     ordered = sorted(longest, key=lambda each: (each.left.file, each.left.first))
     texts = [
         f"{each.left.first}-{each.left.last} = {each.right.first}-{each.right.last}"
         for each in ordered
     ]
-    return ", ".join(texts) + (" …" if len(regions) > MOST_REGIONS else "")
+    return ", ".join(texts) + (" …" if len(regions) > MAX_REGIONS else "")
 
 
 def counted(number: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from deemster.domain.verdict import Verdict
 TimeBound = Literal["lower", "upper"]
 """`lower`: the time limit must be well above the time. `upper`: below the time."""
 INNER_BRACES = re.compile(r"\{([^{}]*)\}")
-MOST_PATTERNS = 1000
+MAX_PATTERNS = 1000
 """To which the braces of one pattern may expand."""
 
 AC = frozenset({Verdict.ACCEPTED})
@@ -182,9 +182,9 @@ def expand_braces(pattern: str) -> list[str]:
         before, after = each[: found.start()], each[found.end() :]
         choices = [choice.strip() for choice in found[1].split(",")]
         open_patterns += [before + choice + after for choice in reversed(choices)]
-        if len(open_patterns) + len(expanded) > MOST_PATTERNS:
+        if len(open_patterns) + len(expanded) > MAX_PATTERNS:
             raise Refused(
-                f"The pattern {pattern[:80]!r} stands for more than {MOST_PATTERNS} patterns: "
+                f"The pattern {pattern[:80]!r} stands for more than {MAX_PATTERNS} patterns: "
                 "use fewer braces."
             )
     return list(dict.fromkeys(expanded))

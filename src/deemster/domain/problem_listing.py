@@ -9,8 +9,8 @@ from typing import Final
 
 MAX_WORD_CHARS: Final = 64
 MAX_TAG_CHARS: Final = 40
-MOST_TAGS: Final = 20
-MOST_ASKED_WORDS: Final = 10
+MAX_TAGS: Final = 20
+MAX_ASKED_WORDS: Final = 10
 NUMBER_DIGITS: Final = 9
 """Numbers in titles are padded to so many digits: Problem 10 follows Problem 9."""
 WORD: Final = re.compile(r"[^\W_]+")
@@ -90,7 +90,7 @@ def tags_and_level(keywords: Iterable[str]) -> tuple[tuple[str, ...], int | None
             level = level or NAMED_LEVELS[keyword]
         elif keyword:
             tags.append(keyword)
-    return tuple(dict.fromkeys(tags))[:MOST_TAGS], level
+    return tuple(dict.fromkeys(tags))[:MAX_TAGS], level
 
 
 def clean_tag(text: str) -> str:
@@ -99,7 +99,7 @@ def clean_tag(text: str) -> str:
 
 def words_query(text: str) -> str | None:
     """A `tsquery` for problems that have words which begin with all of these; None: any."""
-    words = words_of(text)[:MOST_ASKED_WORDS]
+    words = words_of(text)[:MAX_ASKED_WORDS]
     return " & ".join(f"'{word}':*" for word in words) or None
 
 

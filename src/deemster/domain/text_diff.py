@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, Literal
 
-MOST_LINES: Final = 1000
+MAX_LINES: Final = 1000
 """Comparing takes up to the square of this. A change of more lines is shown as a whole."""
 NO_NEWLINE: Final = "\n\\ No newline at end of file\n"
 
@@ -53,7 +53,7 @@ def compare(before: Sequence[str], after: Sequence[str]) -> list[OpCode]:
     found: list[OpCode] = []
     if start:
         found.append(("equal", 0, start, 0, start))
-    if max(len(old), len(new)) > MOST_LINES:
+    if max(len(old), len(new)) > MAX_LINES:
         changes: Sequence[OpCode] = [("replace", 0, len(old), 0, len(new))]
     else:
         changes = SequenceMatcher(None, old, new).get_opcodes()

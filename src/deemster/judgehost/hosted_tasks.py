@@ -12,7 +12,7 @@ from deemster.domain.judgement import CaseSoFar
 from deemster.pipeline.remote.messages import HostTask, RunningTask, TaskKind
 
 REMEMBERED_S: Final = 24 * 3600.0
-MOST_REMEMBERED: Final = 1_000_000
+MAX_REMEMBERED: Final = 1_000_000
 
 
 class TaskAdmission(StrEnum):
@@ -63,7 +63,7 @@ class HostedTasks:
         self._free_slots = {kind: asyncio.Semaphore(most) for kind, most in self._slots.items()}
         self._tasks: dict[str, HostedTask] = {}
         self._admitted = dict.fromkeys(SlotKind, 0)
-        self._known: TTLCache[str, None] = TTLCache(MOST_REMEMBERED, REMEMBERED_S)
+        self._known: TTLCache[str, None] = TTLCache(MAX_REMEMBERED, REMEMBERED_S)
         self.changed = asyncio.Event()
         """Set when a slot becomes free, and when a task ends."""
 

@@ -14,7 +14,7 @@ from deemster.domain.request_signature import (
     find_fault,
 )
 
-MOST_NONCES: Final = 1_000_000
+MAX_NONCES: Final = 1_000_000
 
 
 class SignedMessages:
@@ -23,7 +23,7 @@ class SignedMessages:
     def __init__(self, secret: bytes, clock: Callable[[], float] = time.time) -> None:
         self._secret = secret
         self._clock = clock
-        self._seen: TTLCache[str, None] = TTLCache(MOST_NONCES, NONCE_KEPT_S)
+        self._seen: TTLCache[str, None] = TTLCache(MAX_NONCES, NONCE_KEPT_S)
 
     def fault_of(self, message: SignedRequest) -> SignatureFault | None:
         """None: the message is genuine, young and new."""

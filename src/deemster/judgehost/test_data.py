@@ -10,7 +10,7 @@ from typing import Final
 
 from deemster.domain.errors import LostRace, Refused, Unavailable
 from deemster.judgehost.encrypted_cache import EncryptedCache
-from deemster.pipeline.remote.messages import MOST_DATA, ProblemData
+from deemster.pipeline.remote.messages import MAX_DATA, ProblemData
 from deemster.problems.archive import Bounds
 from deemster.problems.revision import (
     Revision,
@@ -27,7 +27,7 @@ PACKED_SHARE: Final = 3
 rest."""
 ROOM_S: Final = 60.0
 ROOM_CHECK_S: Final = 0.05
-MOST_PATHS: Final = 10_000
+MAX_PATHS: Final = 10_000
 
 
 class HostRevisions:
@@ -54,7 +54,7 @@ class HostRevisions:
         """Tells where the server has the data, for the next minutes."""
         self._paths[data.digest] = data.path
         self._paths.move_to_end(data.digest)
-        while len(self._paths) > MOST_PATHS:
+        while len(self._paths) > MAX_PATHS:
             self._paths.popitem(last=False)
 
     @asynccontextmanager
@@ -73,7 +73,7 @@ class HostRevisions:
     async def digests(self) -> list[str]:
         """All test data that need no download."""
         unpacked = await self._revisions.digests()
-        return list({*unpacked, *self._cache.digests})[:MOST_DATA]
+        return list({*unpacked, *self._cache.digests})[:MAX_DATA]
 
     async def _present(self, stack: AsyncExitStack, digest: str) -> Revision | None:
         try:

@@ -12,9 +12,9 @@ from deemster.domain.errors import Refused
 from deemster.domain.limits import MIB
 from deemster.domain.problem import Problem, SampleFiles
 
-MOST_FILES: Final = 100
+MAX_FILES: Final = 100
 """Further files are not offered: everybody who opens the problem gets the list."""
-MOST_SAMPLE_BYTES: Final = 32 * MIB
+MAX_SAMPLE_BYTES: Final = 32 * MIB
 LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 """The same samples give the same archive."""
 ENDINGS: Final = {"input": "in", "output": "ans", "interaction": "interaction"}
@@ -31,7 +31,7 @@ class Download:
 def downloads_of(problem: Problem, root: Path) -> list[Download]:
     """Statements as PDF and attachments. Each has another name."""
     found: dict[str, str] = {}
-    for name, path in islice(candidates(problem), MOST_FILES):
+    for name, path in islice(candidates(problem), MAX_FILES):
         found.setdefault(name if name not in found else path.replace("/", "-"), path)
     return [
         Download(name, path, (root / path).stat().st_size)
@@ -55,7 +55,7 @@ def zip_samples(problem: Problem, root: Path) -> bytes:
         size_bytes = 0
         for name, path in sample_files(problem):
             size_bytes += (root / path).stat().st_size
-            if size_bytes > MOST_SAMPLE_BYTES:
+            if size_bytes > MAX_SAMPLE_BYTES:
                 raise Refused("The samples of this problem are too large for one archive.")
             entry = zipfile.ZipInfo(name, LONG_AGO)
             entry.compress_type = zipfile.ZIP_DEFLATED

@@ -23,11 +23,11 @@ from deemster.store.problems import ProblemOwnership, ProblemSummary
 
 ANSWER_LIMIT_MS: Final = 60_000
 """Time limit of problems for which contestants submit outputs: no program of theirs runs."""
-MOST_UPLOADS: Final = 6
+MAX_UPLOADS: Final = 6
 """Uploads at the same time: each may need as much disk space as a package may have."""
 UPLOADS_PER_ACCOUNT: Final = 2
 """Of these, so that slow uploads of one author leave places for others."""
-MOST_TASKS: Final = 8
+MAX_TASKS: Final = 8
 """Heng tasks with new data at the same time; slow servers may delay each of them."""
 BUSY_S: Final = 10.0
 UNNAMED: Final = "package"
@@ -95,7 +95,7 @@ class Importer:
         self._ceilings = ceilings
         self._check_programs = check_programs
         self._uploads: Counter[AccountId] = Counter()
-        self._tasks = asyncio.Semaphore(MOST_TASKS)
+        self._tasks = asyncio.Semaphore(MAX_TASKS)
 
     @asynccontextmanager
     async def upload_directory(self, account: AccountId) -> AsyncIterator[Path]:
@@ -106,7 +106,7 @@ class Importer:
                 "one has arrived.",
                 BUSY_S,
             )
-        if self._uploads.total() >= MOST_UPLOADS:
+        if self._uploads.total() >= MAX_UPLOADS:
             raise LimitReached("Other packages are being uploaded: try again soon.", BUSY_S)
         self._uploads[account] += 1
         try:

@@ -20,7 +20,7 @@ ALLOWED_TAGS: Final = frozenset(
         *("code", "tt", "kbd", "samp", "var"),
     }
 )
-MOST_TAGS: Final = 10_000
+MAX_TAGS: Final = 10_000
 """The parsers need time for the square of nested elements, and of open brackets."""
 REMOVED_WITH_CONTENT: Final = frozenset(
     {"script", "style", "template", "noscript", "title", "iframe", "object"}
@@ -29,12 +29,12 @@ REMOVED_WITH_CONTENT: Final = frozenset(
 
 def markdown_to_html(text: str) -> str:
     """Raw HTML in the Markdown is shown as text, and images by their description."""
-    return str(PARSER.render(text)) if text.count("[") <= MOST_TAGS else text_to_html(text)
+    return str(PARSER.render(text)) if text.count("[") <= MAX_TAGS else text_to_html(text)
 
 
 def clean_html(text: str) -> str:
     """Keeps only elements that lay out text, without any attributes."""
-    if text.count("<") > MOST_TAGS:
+    if text.count("<") > MAX_TAGS:
         return text_to_html(text)
     return nh3.clean(
         text,

@@ -36,8 +36,8 @@ PUBLISH_TRIES = 20
 NAME_LENGTH = 64
 KEPT_S = 3600.0
 """How long a process trusts a revision before it reads and checks it again (C3)."""
-MOST_READ = 64
-MOST_SOUND = 10_000
+MAX_READ_PROBLEMS = 64
+MAX_SOUND_REVISIONS = 10_000
 PREPARED_FACTOR = 8
 """A prepared package may have more files and deeper directories than the uploaded one."""
 
@@ -92,9 +92,13 @@ class RevisionStore:
         self._directories = DirectoryStore(root, self._staging, names=DIGEST.pattern)
         self._max_bytes = max_bytes
         self._bounds = bounds or Bounds()
-        self._sound = TtlCache[bool](keep_s=KEPT_S, max_entries=MOST_SOUND, clock=clock)
+        self._sound = TtlCache[bool](
+            keep_s=KEPT_S, max_entries=MAX_SOUND_REVISIONS, clock=clock
+        )
         """Digests of the revisions whose content this process has checked."""
-        self._problems = TtlCache[Problem](keep_s=KEPT_S, max_entries=MOST_READ, clock=clock)
+        self._problems = TtlCache[Problem](
+            keep_s=KEPT_S, max_entries=MAX_READ_PROBLEMS, clock=clock
+        )
         """Problems that were read from their revisions, by digest."""
 
     @property

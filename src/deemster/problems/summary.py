@@ -16,7 +16,7 @@ from deemster.store.problems import ProblemSummary
 
 MAX_STATEMENT_BYTES: Final = 256 * 1024
 TITLE_CHARS: Final = 200
-MOST_LANGUAGES: Final = 50
+MAX_LANGUAGES: Final = 50
 """Statements in further languages are not shown."""
 SAMPLE_BYTES: Final = 64 * 1024
 """Most bytes of a sample's file that are shown."""
@@ -60,7 +60,7 @@ def details_of(problem: Problem, root: Path) -> dict[str, Any]:
         "names": {language: shortened(name) for language, name in problem.names.items()},
         "statements": {
             each.language: statement_html(root, each, problem)
-            for each in islice(readable_statements(problem), MOST_LANGUAGES)
+            for each in islice(readable_statements(problem), MAX_LANGUAGES)
         },
         "samples": list(read_samples(problem, root)),
         "limits": {

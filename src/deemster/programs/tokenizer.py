@@ -19,8 +19,8 @@ WALL_S: Final = 120.0
 START_S: Final = 60.0
 ENDING_S: Final = 5.0
 MEMORY_BYTES: Final = 512 * MIB
-MOST_CHARACTERS: Final = MIB
-MOST_TOKENS: Final = 100_000
+MAX_CHARACTERS: Final = MIB
+MAX_TOKENS: Final = 100_000
 """So that the caller's memory is bounded, too."""
 
 
@@ -42,7 +42,7 @@ class Tokenizer:
         cpu_s: float = CPU_S,
         wall_s: float = WALL_S,
         memory_bytes: int = MEMORY_BYTES,
-        most_tokens: int = MOST_TOKENS,
+        most_tokens: int = MAX_TOKENS,
     ) -> None:
         self._cpu_s = cpu_s
         self._wall_s = wall_s
@@ -62,9 +62,9 @@ class Tokenizer:
         return self._process.pid if self._process else None
 
     async def tokens(self, lexer: str, source: str) -> list[Token]:
-        if len(source) > MOST_CHARACTERS:
+        if len(source) > MAX_CHARACTERS:
             raise TokenizeFailed(
-                f"The source has {len(source)} characters, more than {MOST_CHARACTERS}: it "
+                f"The source has {len(source)} characters, more than {MAX_CHARACTERS}: it "
                 "cannot be split into tokens."
             )
         async with self._turn:

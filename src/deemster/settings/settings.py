@@ -226,15 +226,15 @@ class Settings(BaseSettings):
     """Maximum number of attempts to judge one submission when the judge itself fails."""
     lease_s: Annotated[float, Field(ge=2)] = 15.0
     """Time after which a silent worker's submissions are judged again, in seconds."""
-    most_running: AtLeast1 | None = None
+    max_running: AtLeast1 | None = None
     """Maximum number of submissions that all workers together judge at once."""
-    most_running_per_user: AtLeast1 | None = None
+    max_running_per_user: AtLeast1 | None = None
     """Maximum number of submissions of one user that are judged at once."""
-    most_running_by_language: Annotated[
+    max_running_by_language: Annotated[
         dict[str, int], NoDecode, BeforeValidator(split_numbers)
     ] = {}
     """Maximum number of submissions judged at once per language, such as java=2,kotlin=1."""
-    most_per_second: Positive | None = None
+    max_starts_per_second: Positive | None = None
     """Maximum number of submissions that one worker starts per second."""
     strict_priority: bool = False
     """Whether a queue is served only while all queues of higher priority are empty."""
@@ -293,9 +293,9 @@ class Settings(BaseSettings):
     """Maximum number of executions of one user that wait for typed input, or will."""
     code_sessions_per_user: AtLeast1 = 100
     """Maximum number of live-coding sessions of one user."""
-    most_executions: AtLeast1 | None = None
+    max_executions: AtLeast1 | None = None
     """Maximum number of executions that all workers together run at once."""
-    most_executions_per_user: AtLeast1 | None = 8
+    max_executions_per_user: AtLeast1 | None = 8
     """Maximum number of executions of one user that run at once."""
 
     judge_on: JudgeOn = JudgeOn.WORKERS

@@ -14,8 +14,8 @@ from deemster.store.pool import Connection, statements
 SQL = statements("similarity")
 OVERLAP_S: Final = 600.0
 """Longer than any transaction that ends a submission."""
-MOST_OF_SUBMISSION: Final = 100
-MOST_LINKS: Final = 20_000
+MAX_PAIRS_OF_SUBMISSION: Final = 100
+MAX_LINKS: Final = 20_000
 
 Refusal = Literal["too_short", "failed"]
 
@@ -270,14 +270,14 @@ async def page_of_problem(
 async def list_of_submission(
     connection: Connection, submission: SubmissionId
 ) -> list[SimilarPair]:
-    rows = SQL.list_of_submission(connection, id=submission, limit=MOST_OF_SUBMISSION)
+    rows = SQL.list_of_submission(connection, id=submission, limit=MAX_PAIRS_OF_SUBMISSION)
     return [pair_from_row(row) async for row in rows]
 
 
 async def list_links(
     connection: Connection, problem: ProblemId, *, at_least: int
 ) -> list[tuple[SubmissionId, SubmissionId]]:
-    rows = SQL.list_links(connection, problem=problem, at_least=at_least, limit=MOST_LINKS)
+    rows = SQL.list_links(connection, problem=problem, at_least=at_least, limit=MAX_LINKS)
     return [(SubmissionId(row["left_id"]), SubmissionId(row["right_id"])) async for row in rows]
 
 

@@ -19,8 +19,8 @@ from deemster.web.language import SOURCE, PageLanguage, language_of, read_catalo
 
 CATALOGUE: Final = "errors.po"
 PLACE: Final = re.compile(r"(\{\d\})")
-MOST_FIELDS: Final = 3
-MOST_CHARS: Final = 5000
+MAX_FIELDS: Final = 3
+MAX_CHARS: Final = 5000
 """Longer messages are shown as they are: comparing them would take long."""
 LABELS: Final[Mapping[str, str]] = {
     "current_password": "Current password",
@@ -75,7 +75,7 @@ def explain_fields(error: Invalid, language: PageLanguage) -> ErrorText:
     gettext = language.translations.gettext
     shown = [
         (gettext(LABELS[fault.field]) if fault.field in LABELS else fault.field, fault.detail)
-        for fault in error.faults[:MOST_FIELDS]
+        for fault in error.faults[:MAX_FIELDS]
     ]
     details = [to_language(detail, language) for _, detail in shown]
     text = " ".join(
@@ -97,7 +97,7 @@ def to_language(english: str, language: PageLanguage) -> ErrorText:
 def translate(english: str, code: str) -> str | None:
     """None: the catalogue does not have the message."""
     found = messages(code).get(english)
-    if found is not None or len(english) > MOST_CHARS:
+    if found is not None or len(english) > MAX_CHARS:
         return found
     if "\n" in english:
         lines = [translate(line, code) for line in english.split("\n")]

@@ -22,7 +22,7 @@ LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "de": "Deutsch"}
 TEXTS: Final = ("messages.po", "admin.po", "solving.po")
 """The catalogues of what templates say; `errors.po` has the messages of errors."""
 COOKIE: Final = "deemster_language"
-MOST_ACCEPTED: Final = 20
+MAX_ACCEPTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def language_of(request: HTTPConnection) -> PageLanguage:
     chosen = request.cookies.get(COOKIE)
     if chosen in LANGUAGES:
         return language(chosen)
-    accepted = request.headers.get("accept-language", "").split(",")[:MOST_ACCEPTED]
+    accepted = request.headers.get("accept-language", "").split(",")[:MAX_ACCEPTED]
     for each in sorted(accepted, key=preference, reverse=True):
         code = each.partition(";")[0].strip().lower().partition("-")[0]
         if code in LANGUAGES:

@@ -37,7 +37,7 @@ FORM: Final = "application/x-www-form-urlencoded"
 M = TypeVar("M", bound=BaseModel)
 
 CSRF_FIELD: Final = "csrf_token"
-MOST_FIELDS: Final = 200
+MAX_FIELDS: Final = 200
 LOG_IN: Final = "/login"
 CURRENT: Final = Markup(' aria-current="page"')
 DONE: Final = "done"
@@ -206,7 +206,7 @@ async def read_form(request: Request) -> Mapping[str, str]:
     body = await read_body(request)
     try:
         fields = parse_qs(
-            body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict"
+            body.decode(), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict"
         )
     except ValueError:
         raise Refused("The form is not valid UTF-8, or has too many fields.") from None

@@ -10,7 +10,7 @@ from typing import Any, Final
 from deemster.api.models.submissions import SourceOut
 from deemster.domain.stored_analysis import StoredAnalysis
 
-MOST_MARKS: Final = 200
+MAX_MARKS: Final = 200
 LEVELS: Final = {"warning": "warning", "note": "note", "help": "note", "info": "note"}
 """All other words of compilers mean an error."""
 PLACE_FIRST: Final = re.compile(
@@ -102,7 +102,7 @@ def marks_of_log(log: Mapping[str, Any]) -> Iterator[Mark]:
 def by_line(marks: Iterable[Mark]) -> Mapping[tuple[str, int], Sequence[Mark]]:
     found: dict[tuple[str, int], list[Mark]] = {}
     for number, mark in enumerate(marks):
-        if number == MOST_MARKS:
+        if number == MAX_MARKS:
             break
         at_line = found.setdefault((mark.file, mark.line), [])
         if mark not in at_line:

@@ -13,7 +13,7 @@ from deemster.api.http.errors import Malformed, TooSlow, WrongMedia
 from deemster.api.http.upload import UPLOAD_TIMEOUT_S, parts_of
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB
-from deemster.web.page import CSRF_FIELD, MOST_FIELDS, PageRequest
+from deemster.web.page import CSRF_FIELD, MAX_FIELDS, PageRequest
 
 MULTIPART: Final = b"multipart/form-data"
 FIELD_BYTES: Final = 4096
@@ -67,7 +67,7 @@ class FormWriter:
 
     def end_part(self) -> None:
         if not self._is_file:
-            if len(self.fields) >= MOST_FIELDS:
+            if len(self.fields) >= MAX_FIELDS:
                 raise Malformed("The form has too many fields.")
             self.fields[self._name] = self._value.decode("utf-8", "replace")
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from deemster.domain.errors import Refused
 
 ANSWER_S: Final = 5.0
-MOST_BYTES: Final = 1 << 20
+MAX_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ async def ask(address: Address, path: str) -> tuple[int, Any]:
             reader, writer = await asyncio.open_connection(address.local_host, address.port)
             try:
                 writer.write(request.encode())
-                answer = await reader.read(MOST_BYTES)
-                while more := await reader.read(MOST_BYTES):
+                answer = await reader.read(MAX_BYTES)
+                while more := await reader.read(MAX_BYTES):
                     answer += more
             finally:
                 writer.close()

@@ -61,11 +61,11 @@ async def run_dispatcher(settings: Settings) -> None:
             lease_s=settings.lease_s,
             caps={
                 "submission": Caps(
-                    settings.most_running,
-                    settings.most_running_per_user,
-                    settings.most_running_by_language,
+                    settings.max_running,
+                    settings.max_running_per_user,
+                    settings.max_running_by_language,
                 ),
-                "execution": Caps(settings.most_executions, settings.most_executions_per_user),
+                "execution": Caps(settings.max_executions, settings.max_executions_per_user),
             },
             on_start=notifier.notify_soon,
             starting_pool=starting_pool,

@@ -16,7 +16,7 @@ from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.command import FilesView
 from deemster.settings import Settings
 
-MOST_S: Final = 300
+MAX_WARM_UP_S: Final = 300
 
 log = structlog.get_logger()
 
@@ -57,12 +57,12 @@ async def load_files(paths: Iterable[str], most_bytes: int) -> int:
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-m", "deemster.sandbox.warm_up"),
-        *(str(most_bytes), str(MOST_S)),
+        *(str(most_bytes), str(MAX_WARM_UP_S)),
         stdin=PIPE,
         stdout=PIPE,
     )
     try:
-        async with asyncio.timeout(2 * MOST_S):
+        async with asyncio.timeout(2 * MAX_WARM_UP_S):
             output, _ = await process.communicate(os.fsencode("\n".join(paths)))
         return int(output or 0)
     finally:

@@ -107,9 +107,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         heartbeat = Heartbeat(quick_pool, slots, versions)
         notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
         caps = Caps(
-            settings.most_running,
-            settings.most_running_per_user,
-            settings.most_running_by_language,
+            settings.max_running,
+            settings.max_running_per_user,
+            settings.max_running_by_language,
         )
         compile_ahead = await enter(
             open_compile_ahead(
@@ -167,7 +167,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 compile_slots=settings.compile_slots,
                 compiling=lambda: compile_ahead.compiling,
                 strict=settings.strict_priority,
-                rate_per_s=settings.most_per_second,
+                rate_per_s=settings.max_starts_per_second,
                 name=heartbeat.running_jobs.worker,
                 times=ConsumerTimes(ahead_s=AHEAD_S),
             )
@@ -237,7 +237,7 @@ async def open_executing(
                 language_servers,
             ),
             running_jobs=heartbeat.running_jobs,
-            caps=Caps(settings.most_executions, settings.most_executions_per_user),
+            caps=Caps(settings.max_executions, settings.max_executions_per_user),
             languages=build_tools.toolchains.versions,
             lease_s=settings.lease_s,
             most_tries=settings.run_attempts,

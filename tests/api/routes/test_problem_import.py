@@ -18,7 +18,7 @@ from deemster.api.http import upload
 from deemster.domain.account import Role
 from deemster.domain.ids import AccountId
 from deemster.domain.limits import MIB
-from deemster.problems.importing import MOST_UPLOADS, UPLOADS_PER_ACCOUNT
+from deemster.problems.importing import MAX_UPLOADS, UPLOADS_PER_ACCOUNT
 from deemster.problems.new_package import make_package
 from deemster.store import audit
 from deemster.store.audit import AuditEntry
@@ -511,7 +511,7 @@ async def test_an_interrupted_upload_leaves_no_files(
 @pytest.mark.parametrize(
     ("uploading", "status"),
     [
-        ([f"usr_{number}" for number in range(MOST_UPLOADS)], 429),
+        ([f"usr_{number}" for number in range(MAX_UPLOADS)], 429),
         (["usr_1"] * UPLOADS_PER_ACCOUNT, 201),
         (["eve"] * UPLOADS_PER_ACCOUNT, 429),
     ],

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from deemster.cli.up import logs
-from deemster.cli.up.logs import MOST_SHOWN, WINDOW_S, Log, to_show
+from deemster.cli.up.logs import MAX_SHOWN, WINDOW_S, Log, to_show
 from tests.waiting import until
 
 
@@ -60,15 +60,15 @@ def test_only_some_of_very_many_warnings_are_shown(tmp_path: Path) -> None:
     log = opened(tmp_path / "api.log", shown)
     many = line(event="x", level="warning") * 100
     log.take(many, 1.0)
-    assert len(shown) == MOST_SHOWN + 1
+    assert len(shown) == MAX_SHOWN + 1
     assert str(log.path) in shown[-1]
     log.take(many, 1.0 + WINDOW_S)
-    assert len(shown) == 2 * (MOST_SHOWN + 1)
+    assert len(shown) == 2 * (MAX_SHOWN + 1)
     log.close()
 
 
 def test_files_are_private_and_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logs, "MOST_FILE_BYTES", 1000)
+    monkeypatch.setattr(logs, "MAX_FILE_BYTES", 1000)
     log = opened(tmp_path / "logs" / "api.log", [])
     for _ in range(100):
         log.take(b"x" * 99 + b"\n", 0)

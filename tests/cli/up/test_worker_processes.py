@@ -27,7 +27,7 @@ def test_the_processes_have_the_slots_and_the_rate_of_one_worker() -> None:
         slots_per_process=8,
         execution_slots=16,
         language_servers=2,
-        most_per_second=6.0,
+        max_starts_per_second=6.0,
         metrics_port=9100,
     )
     first, second, third = divide_worker(settings)
@@ -36,7 +36,7 @@ def test_the_processes_have_the_slots_and_the_rate_of_one_worker() -> None:
         "compile_slots": 1,
         "execution_slots": 6,
         "language_servers": 1,
-        "most_per_second": 2.0,
+        "max_starts_per_second": 2.0,
         "metrics_port": 9100,
     }
     assert [each["execution_slots"] for each in (second, third)] == [5, 5]

@@ -6,7 +6,7 @@ import pytest
 
 from deemster.domain.execution import Stream
 from deemster.domain.ids import EXECUTION, ExecutionId, new_id
-from deemster.pipeline.execute.output_log import MOST_PENDING, OutputLog
+from deemster.pipeline.execute.output_log import MAX_PENDING, OutputLog
 from deemster.pipeline.execute.output_recorder import OutputRecorder
 from deemster.store import executions
 from deemster.store.notifications import OUTPUT_CHANNEL, Listener, notify_output
@@ -56,7 +56,7 @@ def test_a_program_that_changes_streams_makes_few_chunks() -> None:
     output.give_back(output.take())
     for number in range(10_000, 20_000):
         output.add(Stream(1 + number % 2), b"%d " % number)
-    assert len(output.pending) <= 2 * MOST_PENDING
+    assert len(output.pending) <= 2 * MAX_PENDING
     for stream, first in ((OUT, 0), (ERR, 1)):
         whole = b"".join(each for _, its, each in contents(output) if its is stream)
         assert whole == b"".join(b"%d " % each for each in range(first, 20_000, 2))

@@ -7,9 +7,9 @@ import pytest
 
 from deemster.domain.similarity import Match, clusters
 from deemster.pipeline.similarity.comparison import (
-    FEWEST_COMMON,
-    MOST_COMMON,
-    MOST_MATCHES,
+    MAX_COMMON,
+    MAX_MATCHES,
+    MIN_COMMON,
     CandidateSearch,
     Program,
     common_limit,
@@ -133,7 +133,7 @@ def test_template_code_does_not_count() -> None:
 
 def test_code_that_many_authors_share_does_not_count() -> None:
     """It is left out of both the match and the whole: a copy of the rest is found in full."""
-    own = [made_source(seed, 5) for seed in range(FEWEST_COMMON)]
+    own = [made_source(seed, 5) for seed in range(MIN_COMMON)]
     programs = [program(ORIGINAL + each, f"{seed:02}") for seed, each in enumerate(own)]
     copied = program(ORIGINAL + own[3].replace("v1", "w1"), "99")
     (only,) = compare_all([*programs, copied])
@@ -143,7 +143,7 @@ def test_code_that_many_authors_share_does_not_count() -> None:
 
 def test_what_is_common_depends_on_the_number_of_authors() -> None:
     limits = [common_limit(authors) for authors in (1, 30, 90, 10_000)]
-    assert limits == [FEWEST_COMMON, FEWEST_COMMON, 30, MOST_COMMON]
+    assert limits == [MIN_COMMON, MIN_COMMON, 30, MAX_COMMON]
 
 
 def test_many_equal_programs_make_no_pairs() -> None:
@@ -162,13 +162,13 @@ def test_the_number_of_matches_of_a_program_is_bounded() -> None:
     search = CandidateSearch(programs, authors=1000)
     for each in programs:
         search.add(each)
-    assert max(map(len, search.candidates().values())) == 2 * MOST_MATCHES - 1
+    assert max(map(len, search.candidates().values())) == 2 * MAX_MATCHES - 1
     small = [
-        *programs[: FEWEST_COMMON // 2],
+        *programs[: MIN_COMMON // 2],
         *(program(made_source(seed), f"m{seed}") for seed in range(3)),
     ]
     pairs = compare_all(small)
-    assert len(pairs) == len(list(combinations(range(FEWEST_COMMON // 2), 2)))
+    assert len(pairs) == len(list(combinations(range(MIN_COMMON // 2), 2)))
 
 
 def test_of_many_versions_of_an_author_the_best_is_compared() -> None:

@@ -10,7 +10,7 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.ids import RevisionDigest, SubmissionId
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.similarity import update
-from deemster.pipeline.similarity.comparison import FEWEST_COMMON
+from deemster.pipeline.similarity.comparison import MIN_COMMON
 from deemster.pipeline.similarity.update import SimilarityUpdate
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.programs.tokenizer import Tokenizer
@@ -165,11 +165,11 @@ async def test_pairs_end_when_more_authors_share_the_code(
     await finish(pool, artifacts, "bob", ORIGINAL)
     await compare_all(pool, artifacts, tokenizer)
     assert len(await pairs_of(pool, first)) == 1
-    for number in range(FEWEST_COMMON):
+    for number in range(MIN_COMMON):
         await finish(pool, artifacts, f"u{number}", ORIGINAL)
     await compare_all(pool, artifacts, tokenizer)
     assert await count(pool, "similarity_pair") == 0
-    assert await count(pool, "similarity_program") == FEWEST_COMMON + 2
+    assert await count(pool, "similarity_program") == MIN_COMMON + 2
 
 
 async def test_comparing_again_changes_nothing(

@@ -240,7 +240,7 @@ async def test_a_recent_build_that_was_changed_or_removed_is_made_again(tmp_path
 async def test_few_recent_builds_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent_builds, "MOST_HELD", 2)
+    monkeypatch.setattr(recent_builds, "MAX_BUILDS", 2)
     async with open_setup(tmp_path) as setup:
         for number in range(4):
             program = HELLO + f"// {number}".encode()

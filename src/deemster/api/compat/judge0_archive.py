@@ -16,8 +16,8 @@ from deemster.problems.archive.zip_archive import (
 )
 
 EXTRACTED_KB: Final = 10240
-MOST_FILES: Final = 250
-MOST_ENTRIES: Final = 20_000
+MAX_FILES: Final = 250
+MAX_ENTRIES: Final = 20_000
 """Also of archives within the archive: they can't be told apart before it is read."""
 
 
@@ -33,8 +33,8 @@ def decode(content: bytes) -> bytes:
 
 
 def unzip(archive: bytes) -> dict[str, bytes]:
-    if archive.count(ENTRY_MARK) > MOST_ENTRIES:
-        raise BadArchive(f"has more than {MOST_FILES} files")
+    if archive.count(ENTRY_MARK) > MAX_ENTRIES:
+        raise BadArchive(f"has more than {MAX_FILES} files")
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             return read_files(opened)
@@ -51,8 +51,8 @@ def read_files(opened: zipfile.ZipFile) -> dict[str, bytes]:
         if entry.is_dir():
             continue
         check_entry(entry)
-        if len(found) >= MOST_FILES:
-            raise BadArchive(f"has more than {MOST_FILES} files")
+        if len(found) >= MAX_FILES:
+            raise BadArchive(f"has more than {MAX_FILES} files")
         with opened.open(entry) as file:
             content = file.read(left + 1)
         left -= len(content)

@@ -8,7 +8,7 @@ from deemster.domain.execution import ExecutionLimits
 from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S
 from deemster.settings import Settings
 
-MOST_IN_BATCH = 20
+MAX_IN_BATCH = 20
 
 
 def config_info(most: ExecutionLimits, settings: Settings) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def config_info(most: ExecutionLimits, settings: Settings) -> dict[str, Any]:
         "enable_additional_files": True,
         "max_extract_size": EXTRACTED_KB,
         "enable_batched_submissions": True,
-        "max_submission_batch_size": MOST_IN_BATCH,
+        "max_submission_batch_size": MAX_IN_BATCH,
         "submission_cache_duration": 0,
         "use_docs_as_homepage": False,
     }

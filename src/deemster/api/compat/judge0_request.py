@@ -24,8 +24,8 @@ from deemster.public_addresses import is_plainly_private
 
 API: Final = "judge0"
 """Name of this API in the data that is kept with an execution."""
-MOST_OPTIONS_CHARS: Final = 512
-MOST_URL_CHARS: Final = 2048
+MAX_OPTIONS_CHARS: Final = 512
+MAX_URL_CHARS: Final = 2048
 
 RUN_SCRIPTS: Final = ("run.sh", "run")
 """The first of these is run; and before it, the same with compile."""
@@ -122,8 +122,8 @@ class RequestReader:
         value = self.string(name)
         if value is None:
             return None, []
-        if len(value) > MOST_OPTIONS_CHARS:
-            self.refuse(name, f"is too long (maximum is {MOST_OPTIONS_CHARS} characters)")
+        if len(value) > MAX_OPTIONS_CHARS:
+            self.refuse(name, f"is too long (maximum is {MAX_OPTIONS_CHARS} characters)")
             return None, []
         try:
             return value, shlex.split(value)
@@ -169,8 +169,8 @@ class RequestReader:
         except ValueError as fault:
             self.refuse(name, str(fault))
             return None
-        if len(url) > MOST_URL_CHARS:
-            self.refuse(name, f"is too long (maximum is {MOST_URL_CHARS} characters)")
+        if len(url) > MAX_URL_CHARS:
+            self.refuse(name, f"is too long (maximum is {MAX_URL_CHARS} characters)")
         elif not allow_private and is_plainly_private(url):
             self.refuse(name, "is a private address: use a public one")
         return url

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 from deemster.api.app_state import AppState, app_state
 from deemster.api.authentication import BEARER
 from deemster.api.compat.error_answers import message_of
-from deemster.api.compat.judge0_config import MOST_IN_BATCH
+from deemster.api.compat.judge0_config import MAX_IN_BATCH
 from deemster.api.compat.judge0_info import languages_of
 from deemster.api.compat.judge0_request import API, InvalidFields, execute_request
 from deemster.api.compat.request_json import read_object
@@ -34,7 +34,7 @@ from deemster.store.pool import connection
 WAIT_S: Final = 120.0
 """The longest time that a request with `wait` takes; then it shows what is known."""
 PER_PAGE: Final = 20
-MOST_PER_PAGE: Final = 100
+MAX_PER_PAGE: Final = 100
 NOT_UTF8: Final = (
     "some attributes for {} cannot be converted to UTF-8, "
     "use base64_encoded=true query parameter"
@@ -148,7 +148,7 @@ async def show_page(request: Request) -> Response:
     page, per_page = integer(request, "page", 1), integer(request, "per_page", PER_PAGE)
     if page <= 0:
         raise Judge0Error(400, f"invalid page: {page}")
-    if not 0 < per_page <= MOST_PER_PAGE:
+    if not 0 < per_page <= MAX_PER_PAGE:
         raise Judge0Error(400, f"invalid per_page: {per_page}")
     state = app_state(request)
     async with connection(state.pool) as acquired:
@@ -234,10 +234,10 @@ def listed(text: str) -> list[str]:
 
 
 def check_batch(items: Sequence[object]) -> None:
-    if len(items) > MOST_IN_BATCH:
+    if len(items) > MAX_IN_BATCH:
         raise Judge0Error(
             400,
-            f"number of submissions in a batch should be less than or equal to {MOST_IN_BATCH}",
+            f"number of submissions in a batch should be less than or equal to {MAX_IN_BATCH}",
         )
     if not items:
         raise Judge0Error(400, "there should be at least one submission in a batch")

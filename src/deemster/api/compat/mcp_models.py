@@ -14,7 +14,7 @@ from deemster.domain.ids import ProblemId
 from deemster.pipeline.accept.executions import ExecuteRequest
 from deemster.pipeline.accept.service import SubmitRequest
 
-MOST_CHARS: Final = 1_000_000
+MAX_CHARS: Final = 1_000_000
 LONGEST_WAIT_S: Final = 30.0
 
 
@@ -25,7 +25,7 @@ class RunCode(ProgramIn):
     """Command line arguments of the program."""
     limits: LimitsIn = LimitsIn()
     """Leave it out for the usual limits."""
-    output_chars: Annotated[int, Field(ge=100, le=MOST_CHARS)] = 20_000
+    output_chars: Annotated[int, Field(ge=100, le=MAX_CHARS)] = 20_000
     """Most characters of stdout, and of stderr, in the result. The middle of longer output is
     left out."""
 

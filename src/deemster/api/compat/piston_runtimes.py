@@ -20,7 +20,7 @@ NAMES: Final[Mapping[str, str]] = {
     "sql": "sqlite3",
 }
 """Piston's names of languages that have another id here."""
-MOST_SHOWN_CHARS: Final = 100
+MAX_SHOWN_CHARS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ async def list_runtimes(state: AppState) -> Iterator[Runtime]:
 
 
 async def find_runtime(state: AppState, name: str, wanted: str) -> Runtime:
-    shown = f"{name[:MOST_SHOWN_CHARS]}-{wanted[:MOST_SHOWN_CHARS]}"
+    shown = f"{name[:MAX_SHOWN_CHARS]}-{wanted[:MAX_SHOWN_CHARS]}"
     unknown = Refused(f"{shown} runtime is unknown")
     versions = await installed(state)
     if not versions:

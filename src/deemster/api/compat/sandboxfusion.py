@@ -53,10 +53,10 @@ PAUSE_S: Final = 0.5
 NO_LIMIT: Final = -1
 LEAST_MB: Final = 1
 
-MOST_SECONDS: Final = 600
+MAX_SECONDS: Final = 600
 """Bounds how long a request waits, also for languages without a compiler."""
 
-Seconds = Annotated[float, Field(gt=0, le=MOST_SECONDS, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, allow_inf_nan=False)]
 
 
 def check_memory(memory_mb: int) -> int:

@@ -30,7 +30,7 @@ from deemster.domain.limits import MIB
 from deemster.pipeline.accept.executions import ExecuteRequest
 
 EXECUTIONS_PATH: Final = "/v1/executions"
-MOST_IN_BATCH: Final = 100
+MAX_IN_BATCH: Final = 100
 BATCH_BYTES: Final = 32 << 20
 
 Argument = Annotated[str, StringConstraints(max_length=8192)]
@@ -121,7 +121,7 @@ class ExecutionIn(RunIn, ProgramIn):
 
 
 class BatchIn(RequestModel):
-    executions: Annotated[list[ExecutionIn], Field(min_length=1, max_length=MOST_IN_BATCH)]
+    executions: Annotated[list[ExecutionIn], Field(min_length=1, max_length=MAX_IN_BATCH)]
 
 
 class AcceptedExecutionOut(ResponseModel):

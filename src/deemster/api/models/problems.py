@@ -12,7 +12,7 @@ from deemster.domain.ids import AccountId
 from deemster.domain.language import Language
 from deemster.domain.language_server import ServedDocument
 from deemster.domain.problem_listing import (
-    MOST_TAGS,
+    MAX_TAGS,
     Difficulty,
     ProblemResult,
     ProblemSort,
@@ -61,7 +61,7 @@ class ProblemQuery(PageQuery):
     """Lists the problems that are not published: your own; for admins, all."""
     q: SearchText | None = None
     """Finds problems whose title, tags or id have words that begin with each of these."""
-    tag: Annotated[tuple[ShortText, ...], Field(max_length=MOST_TAGS)] = ()
+    tag: Annotated[tuple[ShortText, ...], Field(max_length=MAX_TAGS)] = ()
     """Finds problems with this tag; several: with all of them."""
     difficulty: Difficulty | None = None
     """Finds problems of this difficulty: `easy` is 1 to 3, `medium` 4 to 6, `hard` 7 to 10."""

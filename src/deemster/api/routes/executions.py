@@ -23,7 +23,7 @@ from deemster.api.lookups import account_filter
 from deemster.api.models.executions import (
     BATCH_BYTES,
     EXECUTIONS_PATH,
-    MOST_IN_BATCH,
+    MAX_IN_BATCH,
     AcceptedExecutionOut,
     BatchIn,
     BatchItemOut,
@@ -46,7 +46,7 @@ from deemster.store import executions
 from deemster.store.pool import connection
 
 router = APIRouter(tags=["executions"])
-LONGEST_BATCH_KEY: Final = MAX_CHARS - len(f".{MOST_IN_BATCH - 1}")
+LONGEST_BATCH_KEY: Final = MAX_CHARS - len(f".{MAX_IN_BATCH - 1}")
 
 
 @router.post(

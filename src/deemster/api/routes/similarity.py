@@ -44,7 +44,7 @@ from deemster.store.pool import Connection, connection
 router = APIRouter(tags=["similarity"])
 PATH: Final = "/v1/problems/{id}/similarity"
 ZIP_TYPE: Final = "application/zip"
-MOST_EXPORTED: Final = 5000
+MAX_EXPORTED: Final = 5000
 IN_MEMORY_BYTES: Final = 8 << 20
 CHUNK_BYTES: Final = 1 << 16
 
@@ -150,7 +150,7 @@ async def write_archive(
             authors = await similarity.authors_by_language(acquired, problem)
             language = most_used(catalogue, authors)
         languages = languages_like(catalogue, language) if language else []
-        found = await similarity.list_newest(acquired, problem, languages, limit=MOST_EXPORTED)
+        found = await similarity.list_newest(acquired, problem, languages, limit=MAX_EXPORTED)
         starters = await similarity.starters(acquired, problem)
     archive = DolosArchive(file, catalogue)
     starter = first_starter(catalogue, languages, starters)

@@ -13,7 +13,7 @@ from deemster.domain.errors import Unavailable
 GENERATOR: Final = "deemster.bench.load.generator"
 NUMBER_MARK: Final = "@" * 12
 """The generator replaces it in a body by the request's number, so that all bodies differ."""
-MOST_LINE_BYTES: Final = 1 << 28
+MAX_LINE_BYTES: Final = 1 << 28
 LATE_ANSWERS_S: Final = 180.0
 
 
@@ -77,7 +77,7 @@ class Driver:
             *(sys.executable, "-P", "-m", GENERATOR),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            limit=MOST_LINE_BYTES,
+            limit=MAX_LINE_BYTES,
         )
         assert process.stdin is not None
         try:

@@ -27,7 +27,7 @@ FIRST_PAUSE_S: Final = 0.25
 LONGEST_PAUSE_S: Final = 30.0
 SETTLED_S: Final = 30.0
 """A role that ran for this long is well: after its end the pauses start anew."""
-MOST_FAILED_STARTS: Final = 3
+MAX_FAILED_STARTS: Final = 3
 """Starts in a row that ended with `ExitCode.UNABLE`."""
 INTERRUPT_TIMEOUT_S: Final = 10.0
 
@@ -169,7 +169,7 @@ class Child:
 
     def _check_start(self, code: int, log: Log) -> None:
         self._failed_starts = self._failed_starts + 1 if code == ExitCode.UNABLE else 0
-        if self._failed_starts >= MOST_FAILED_STARTS and not self._settled.is_set():
+        if self._failed_starts >= MAX_FAILED_STARTS and not self._settled.is_set():
             raise Unavailable(
                 f"The {self.name} can't start ({log.last or 'no reason is logged'}): see "
                 f"{log.path}, correct the cause and start again."

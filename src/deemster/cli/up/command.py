@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from deemster.cli.options import MOST_SLOTS, SLOTS_HELP
+from deemster.cli.options import MAX_SLOTS, SLOTS_HELP
 from deemster.cli.up.supervisor import supervise
 from deemster.sandbox.launched_runner import launcher_in_use
 from deemster.settings import load_settings
@@ -49,7 +49,7 @@ def up(
             "--workers",
             metavar="N",
             min=1,
-            max=MOST_SLOTS,
+            max=MAX_SLOTS,
             help=SLOTS_HELP,
             show_default=False,
         ),

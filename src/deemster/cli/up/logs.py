@@ -8,14 +8,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-MOST_FILE_BYTES: Final = 8 << 20
+MAX_FILE_BYTES: Final = 8 << 20
 CHUNK_BYTES: Final = 1 << 16
-MOST_LINE_BYTES: Final = 16 << 10
+MAX_LINE_BYTES: Final = 16 << 10
 """Longer lines are cut before they are shown."""
 SHOWN: Final = frozenset({"warning", "error", "critical"})
 LEVEL_MARKS: Final = tuple(f'"{level}"'.encode() for level in sorted(SHOWN))
 HIDDEN: Final = frozenset({"event", "level", "role", "time", "exception", "logger"})
-MOST_SHOWN: Final = 20
+MAX_SHOWN: Final = 20
 """Lines of one role that are shown in `WINDOW_S`."""
 WINDOW_S: Final = 10.0
 DRAIN_S: Final = 1.0
@@ -73,9 +73,9 @@ class Log:
     def take(self, chunk: bytes, now_s: float) -> None:
         self._write(chunk)
         *lines, rest = (self._rest + chunk).split(b"\n")
-        self._rest = rest[:MOST_LINE_BYTES]
+        self._rest = rest[:MAX_LINE_BYTES]
         for line in lines:
-            text = to_show(line[:MOST_LINE_BYTES])
+            text = to_show(line[:MAX_LINE_BYTES])
             if text is not None:
                 self.last = text
                 self._show_line(text, now_s)
@@ -97,15 +97,15 @@ class Log:
         if now_s >= self._window_ends:
             self._shown, self._window_ends = 0, now_s + WINDOW_S
         self._shown += 1
-        if self._shown <= MOST_SHOWN:
+        if self._shown <= MAX_SHOWN:
             self._print(f"{self.path.stem}: {text}")
-        elif self._shown == MOST_SHOWN + 1:
+        elif self._shown == MAX_SHOWN + 1:
             self._print(f"{self.path.stem}: … see {self.path} for more")
 
     def _write(self, chunk: bytes) -> None:
         # A full disk loses log lines; the service goes on.
         with suppress(OSError):
-            if self._size > MOST_FILE_BYTES:
+            if self._size > MAX_FILE_BYTES:
                 self.rotate()
             if self._file is not None:
                 self._size += os.write(self._file, chunk)

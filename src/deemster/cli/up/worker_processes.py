@@ -23,8 +23,8 @@ def divide_worker(settings: Settings) -> list[dict[str, object]]:
             "execution_slots": max(1, part(settings.execution_slots, count, number)),
             "language_servers": part(settings.language_servers, count, number),
         }
-        if settings.most_per_second is not None:
-            share["most_per_second"] = settings.most_per_second / count
+        if settings.max_starts_per_second is not None:
+            share["max_starts_per_second"] = settings.max_starts_per_second / count
         if settings.metrics_port is not None:
             share["metrics_port"] = settings.metrics_port + number * len(PORT_OFFSETS)
         if number:

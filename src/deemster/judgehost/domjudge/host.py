@@ -32,7 +32,7 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 FIRST_WAIT_S: Final = 0.1
-MOST_WAIT_S: Final = 5.0
+MAX_WAIT_S: Final = 5.0
 """The pauses between two questions for work while there is none, as DOMjudge's daemon has."""
 TRIES: Final = 2
 """How often a run is tried whose sandbox failed, before this host reports itself as broken."""
@@ -139,7 +139,7 @@ class DomjudgeHost:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._wait_s):
                 await self._drained.wait()
-        self._wait_s = min(self._wait_s * 2, MOST_WAIT_S)
+        self._wait_s = min(self._wait_s * 2, MAX_WAIT_S)
 
     # ---- judging ----
 

@@ -38,9 +38,9 @@ from deemster.store.executions import ExecutionInsert
 from deemster.store.pool import Pool, connection
 
 STDIN_BYTES: Final = 16 * MIB
-MOST_ARGS: Final = 256
+MAX_ARGS: Final = 256
 ARGS_BYTES: Final = 64 * 1024
-MOST_RUNS: Final = 20
+MAX_RUNS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,8 +210,8 @@ LIMIT_UNITS: Final = (
 def check_input(request: ExecuteRequest) -> None:
     if len(request.stdin) > STDIN_BYTES:
         raise Refused(f"The input is larger than {STDIN_BYTES // MIB} MB.")
-    if not 1 <= request.options.runs <= MOST_RUNS:
-        raise Refused(f"A program is run 1 to {MOST_RUNS} times.")
+    if not 1 <= request.options.runs <= MAX_RUNS:
+        raise Refused(f"A program is run 1 to {MAX_RUNS} times.")
     options = request.options
     for what, args in (
         ("arguments", request.args),
@@ -219,9 +219,9 @@ def check_input(request: ExecuteRequest) -> None:
         ("arguments of the interpreter", options.interpreter_args),
         ("files to return", options.return_files),
     ):
-        if len(args) > MOST_ARGS or sum(len(each.encode()) for each in args) > ARGS_BYTES:
+        if len(args) > MAX_ARGS or sum(len(each.encode()) for each in args) > ARGS_BYTES:
             raise Refused(
-                f"There are too many {what}: at most {MOST_ARGS}, and {ARGS_BYTES} bytes."
+                f"There are too many {what}: at most {MAX_ARGS}, and {ARGS_BYTES} bytes."
             )
         if any("\0" in each for each in args):
             raise Refused(f"The {what} contain a NUL character.")

@@ -11,11 +11,11 @@ from deemster.pipeline.analyze.formats.tool_finding import ToolEdit, ToolFinding
 from deemster.pipeline.analyze.places import SourceText
 from deemster.sandbox.command import CODE_DIR, WORK_DIR
 
-MOST_FINDINGS = 200
+MAX_FINDINGS = 200
 """Findings that are kept of one tool; a program with more has other problems."""
 MESSAGE_CHARACTERS = 1_000
 FIX_CHARACTERS = 10_000
-MOST_EDITS = 100
+MAX_EDITS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +66,16 @@ def resolve(
     left_out = {
         "of rules that are not on": others,
         "in places that the program does not have": elsewhere,
-        f"after the first {MOST_FINDINGS}": max(0, len(ordered) - MOST_FINDINGS),
+        f"after the first {MAX_FINDINGS}": max(0, len(ordered) - MAX_FINDINGS),
     }
     remarks = [f"Left out: {count} {which}." for which, count in left_out.items() if count]
-    return Resolved(tuple(ordered[:MOST_FINDINGS]), tuple(remarks))
+    return Resolved(tuple(ordered[:MAX_FINDINGS]), tuple(remarks))
 
 
 def resolve_edits(
     edits: tuple[ToolEdit, ...], texts: Mapping[str, SourceText]
 ) -> Iterator[Edit]:
-    for edit in edits[:MOST_EDITS]:
+    for edit in edits[:MAX_EDITS]:
         name = source_name(edit.path, texts)
         region = texts[name].edit_region(edit.place) if name in texts else None
         if region is not None and len(edit.text) <= FIX_CHARACTERS:

@@ -17,7 +17,7 @@ from deemster.pipeline.evaluate.prompt import Prompt, mark_of, with_repair, writ
 from deemster.pipeline.evaluate.reply import InvalidReply, ModelAnswers, read_reply
 from deemster.store.model_calls import CallKey
 
-MOST_UNPROVED: Final = Fraction(1, 5)
+MAX_UNPROVED: Final = Fraction(1, 5)
 """Largest part of the score that may hang on answers without evidence."""
 
 
@@ -144,7 +144,7 @@ def check_sample(task: ModelTask, reply: ModelAnswers) -> Stopped | None:
         for question, answer in reply.items()
         if question not in known and not answer.quotes
     )
-    if task.rubric.share(unproved) > MOST_UNPROVED:
+    if task.rubric.share(unproved) > MAX_UNPROVED:
         return Stopped(Outcome.INVALID)
     return None
 

@@ -7,7 +7,7 @@ from typing import Final
 from deemster.domain.execution import OutputChunk, Stream
 from deemster.domain.ids import ExecutionId
 
-MOST_PENDING: Final = 64
+MAX_PENDING: Final = 64
 """A program that changes the stream with each byte must not make a chunk of each byte: beyond
 this number, output is added to the last chunk of its stream."""
 TAIL_BYTES: Final = 4096
@@ -74,6 +74,6 @@ class OutputLog:
         growing = [at for at, each in enumerate(self.pending) if each.number > self._taken]
         if growing and self.pending[-1].stream is stream:
             return growing[-1]
-        if len(growing) < MOST_PENDING:
+        if len(growing) < MAX_PENDING:
             return None
         return next((at for at in reversed(growing) if self.pending[at].stream is stream), None)

@@ -24,9 +24,9 @@ from deemster.public_addresses import BadDestination, target_of
 
 LONGEST_WAIT_S: Final = 30.0
 """A host's request for tasks is answered after this time, even if there is none."""
-MOST_TASKS: Final = 1000
-MOST_DATA: Final = 10_000
-MOST_TIME_FACTOR: Final = 1000.0
+MAX_TASKS: Final = 1000
+MAX_DATA: Final = 10_000
+MAX_TIME_FACTOR: Final = 1000.0
 """Time limits can follow the speed of a host: no task can be made for a slower one."""
 MESSAGE_BYTES: Final = 64 * MIB
 """The largest message of a host."""
@@ -79,7 +79,7 @@ class Announcement(HostMessage):
     execution_slots: Annotated[int, Field(ge=0, le=4096)] = 0
     languages: dict[Id, Version]
     """The version of each language that it has."""
-    speed: Annotated[float, Field(gt=1 / MOST_TIME_FACTOR, lt=1e6)] | None = None
+    speed: Annotated[float, Field(gt=1 / MAX_TIME_FACTOR, lt=1e6)] | None = None
     """How fast it is, compared with the reference: 2 needs half of the time."""
     address: Address | None = None
     """URL to which tasks are sent. None: the host fetches them."""
@@ -102,11 +102,11 @@ class RunningTask(HostMessage):
 class HeartbeatRequest(HostMessage):
     worker: Id
     busy: Count
-    running: Annotated[list[RunningTask], Field(max_length=MOST_TASKS)] = []
+    running: Annotated[list[RunningTask], Field(max_length=MAX_TASKS)] = []
     """All tasks that the host has; those that are missing are given to others."""
     languages: dict[Id, Version] | None = None
     """Only if they have changed."""
-    data: Annotated[list[Digest], Field(max_length=MOST_DATA)] = []
+    data: Annotated[list[Digest], Field(max_length=MAX_DATA)] = []
     """Test data that the host has."""
     cycle_s: Annotated[float, Field(gt=0, lt=1e6)] | None = None
     """Average time that a submission occupies a slot; None: the host has judged none."""
@@ -152,7 +152,7 @@ class ProblemData(HostMessage):
 class JudgePart(HostMessage):
     time_ms: Count
     """The time limit of a case, before it is scaled."""
-    time_factor: Annotated[float, Field(gt=0, lt=MOST_TIME_FACTOR)] = 1.0
+    time_factor: Annotated[float, Field(gt=0, lt=MAX_TIME_FACTOR)] = 1.0
     """The host multiplies time limits by it, because it is slower or faster than others."""
     cases: Count
 

@@ -14,14 +14,14 @@ FEWEST_SYMBOLS: Final = 60
 """Programs with fewer symbols of their own are too short to judge; and two programs that
 share fewer are not reported."""
 LEAST_SIMILARITY: Final = 0.5
-FEWEST_COMMON: Final = 10
-MOST_COMMON: Final = 50
+MIN_COMMON: Final = 10
+MAX_COMMON: Final = 50
 COMMON_PART: Final = 3
 """Code of every third author is common, within the two bounds: it proves nothing. The upper
 bound also keeps the number of pairs from growing with the square of the authors."""
-MOST_MATCHES: Final = 20
+MAX_MATCHES: Final = 20
 """The most matches of one program that are kept, one for each other author."""
-MOST_PER_AUTHOR: Final = 8
+MAX_PER_AUTHOR: Final = 8
 """Of more programs of one author with the same code, only the first ones and the newest
 count."""
 FEWEST_FINGERPRINTS: Final = FEWEST_SYMBOLS // SEQUENCE
@@ -42,7 +42,7 @@ class Program(Generic[T]):
 
 def common_limit(authors: int) -> int:
     """The most authors who may share code that counts."""
-    return max(FEWEST_COMMON, min(MOST_COMMON, authors // COMMON_PART))
+    return max(MIN_COMMON, min(MAX_COMMON, authors // COMMON_PART))
 
 
 class CommonCode:
@@ -81,7 +81,7 @@ class CandidateSearch(Generic[T]):
                 del self._owners[value]
                 continue
             owned = self._owners[value].setdefault(program.author, [])
-            if len(owned) == MOST_PER_AUTHOR:
+            if len(owned) == MAX_PER_AUTHOR:
                 owned[-1] = program.id
             else:
                 owned.append(program.id)
@@ -98,7 +98,7 @@ class CandidateSearch(Generic[T]):
                     shared.setdefault(author, Counter()).update(ids)
         best = [min((-count, id_) for id_, count in each.items()) for each in shared.values()]
         enough = [(count, id_) for count, id_ in best if -count >= FEWEST_FINGERPRINTS]
-        return [id_ for _, id_ in sorted(enough)[: 2 * MOST_MATCHES]]
+        return [id_ for _, id_ in sorted(enough)[: 2 * MAX_MATCHES]]
 
 
 def compare_all(programs: Sequence[Program[T]]) -> list[Match[T]]:
@@ -138,7 +138,7 @@ def find_matches(
 
     for one, others in candidates.items():
         found = [each for other in others if (each := attempt(one, other)) is not None]
-        for each in sorted(found, key=most_similar_first)[:MOST_MATCHES]:
+        for each in sorted(found, key=most_similar_first)[:MAX_MATCHES]:
             kept[each.left, each.right] = each
     ended = []
     for pair in stored:

@@ -18,7 +18,7 @@ from deemster.domain.language import Catalogue
 from deemster.domain.similarity import Match
 from deemster.domain.source import unpack_files
 from deemster.pipeline.similarity.comparison import (
-    FEWEST_COMMON,
+    MIN_COMMON,
     CandidateSearch,
     CommonCode,
     Program,
@@ -127,7 +127,7 @@ class SimilarityUpdate:
             if group is None:
                 return 0
             authors = await similarity.count_authors(acquired, group, algorithm=ALGORITHM)
-            if authors > FEWEST_COMMON:
+            if authors > MIN_COMMON:
                 await similarity.compare_again_if_doubled(acquired, group, authors=authors)
             rows = await similarity.list_uncompared(
                 acquired, group, algorithm=ALGORITHM, limit=COMPARED_AT_ONCE

@@ -26,7 +26,7 @@ from deemster.telemetry import id_field
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 BEAT_S: Final = 1.0
-MOST_SHOWN_CASES: Final = 300
+MAX_SHOWN_CASES: Final = 300
 """Verdicts of further cases are shown only when the submission has ended."""
 
 
@@ -50,7 +50,7 @@ class RunningJob:
     def count(self, case: CaseSoFar) -> None:
         """Counts a judged case (J10)."""
         self.done = min(self.done + 1, self.total)
-        if len(self.cases) < MOST_SHOWN_CASES:
+        if len(self.cases) < MAX_SHOWN_CASES:
             self.cases.append(case)
 
     @property

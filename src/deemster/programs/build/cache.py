@@ -31,7 +31,7 @@ from deemster.programs.build.manifest import (
 FILES = "files"
 FILL_LEVEL = 0.9
 """Share of the limit that is used after an eviction."""
-MOST_VERIFIED = 10_000
+MAX_VERIFIED = 10_000
 BLOCK_BYTES = 512
 
 
@@ -107,7 +107,7 @@ class DirectoryCache:
                 raise InvalidEntry("a file was written again")
         elif self._verified.get(key) != written:
             compare_content(directory, records)
-            if len(self._verified) >= MOST_VERIFIED:
+            if len(self._verified) >= MAX_VERIFIED:
                 self._verified.clear()
             self._verified[key] = written
 

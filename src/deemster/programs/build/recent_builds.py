@@ -15,11 +15,11 @@ from deemster.programs.build.cache import CachedDirectory
 from deemster.programs.build.compile import Build
 from deemster.programs.build.manifest import InvalidEntry, walk
 
-MOST_HELD: Final = 16
-MOST_FILES: Final = 16
-MOST_BYTES: Final = 4 << 20
+MAX_BUILDS: Final = 16
+MAX_FILES: Final = 16
+MAX_BYTES: Final = 4 << 20
 """Of one build."""
-MOST_OF_CACHE: Final = 0.25
+MAX_CACHE_SHARE: Final = 0.25
 """Share of the cache that these builds may use: it can't evict them."""
 
 FileStamps = dict[str, tuple[int, int, int, int]]
@@ -45,7 +45,7 @@ class RecentBuild:
 
 class RecentBuilds:
     def __init__(self, cache_bytes: int) -> None:
-        self._most_bytes = min(MOST_BYTES, cache_bytes * MOST_OF_CACHE / MOST_HELD)
+        self._most_bytes = min(MAX_BYTES, cache_bytes * MAX_CACHE_SHARE / MAX_BUILDS)
         self._recent: OrderedDict[str, RecentBuild] = OrderedDict()
 
     def add(self, key: str, build: Build, entry: CachedDirectory) -> Callable[[], None]:
@@ -54,7 +54,7 @@ class RecentBuilds:
         if stamps is None or not self._is_small(stamps) or key in self._recent:
             return entry.release
         recent = self._recent[key] = RecentBuild(build, entry, stamps, users=1)
-        if len(self._recent) > MOST_HELD:
+        if len(self._recent) > MAX_BUILDS:
             self._drop(next(iter(self._recent)))
         return recent.release
 
@@ -78,7 +78,7 @@ class RecentBuilds:
 
     def _is_small(self, stamps: FileStamps) -> bool:
         size = sum(each for _, _, each, _ in stamps.values())
-        return len(stamps) <= MOST_FILES and size <= self._most_bytes
+        return len(stamps) <= MAX_FILES and size <= self._most_bytes
 
     def _drop(self, key: str) -> None:
         recent = self._recent.pop(key)

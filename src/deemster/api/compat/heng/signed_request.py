@@ -26,8 +26,8 @@ from deemster.store.pool import connection
 
 VALID_S: Final = 60.0
 """How far the clock of a client may be from that of the database."""
-MOST_NONCE_CHARS: Final = 128
-MOST_DIGITS: Final = 12
+MAX_NONCE_CHARS: Final = 128
+MAX_DIGITS: Final = 12
 
 
 class Unsigned(Forbidden):
@@ -50,9 +50,9 @@ async def read_signed(request: Request) -> tuple[Signer, bytes]:
     missing = [name for name in names if not request.headers.get(name)]
     if missing:
         raise Unsigned(f"The header {missing[0]} is missing: sign the request.")
-    if len(nonce) > MOST_NONCE_CHARS or not nonce.isprintable():
-        raise Unsigned(f"{NONCE} has more than {MOST_NONCE_CHARS} characters, or odd ones.")
-    if not (timestamp.isascii() and timestamp.isdecimal()) or len(timestamp) > MOST_DIGITS:
+    if len(nonce) > MAX_NONCE_CHARS or not nonce.isprintable():
+        raise Unsigned(f"{NONCE} has more than {MAX_NONCE_CHARS} characters, or odd ones.")
+    if not (timestamp.isascii() and timestamp.isdecimal()) or len(timestamp) > MAX_DIGITS:
         raise Unsigned(f"{TIMESTAMP} is not a number of seconds since 1970.")
     signer = await find_signer(request, state, key, float(timestamp))
     body = await read_body(request, BODY_BYTES)

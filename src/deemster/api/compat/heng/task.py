@@ -10,11 +10,11 @@ from pydantic import model_validator as check_after
 from deemster.domain.limits import MIB
 from deemster.pattern_messages import NO_NUL, text_form
 
-MOST_CASES: Final = 1000
-MOST_FILES: Final = 2 * MOST_CASES
-MOST_MEMORY_BYTES: Final = 4096 * MIB
-MOST_CPU_MS: Final = 60_000
-MOST_OUTPUT_BYTES: Final = 256 * MIB
+MAX_CASES: Final = 1000
+MAX_FILES: Final = 2 * MAX_CASES
+MAX_MEMORY_BYTES: Final = 4096 * MIB
+MAX_CPU_MS: Final = 60_000
+MAX_OUTPUT_BYTES: Final = 256 * MIB
 SYSTEM: Final = "Linux"
 ARCH: Final = {"aarch64": "arm"}.get(platform.machine(), "x64")
 
@@ -25,9 +25,9 @@ Url = Annotated[
 HashSum = Annotated[
     str, text_form("^[0-9a-fA-F]{64}$", "use the 64 digits of a SHA-256", to_lower=True)
 ]
-Memory = Annotated[int, Field(ge=MIB, le=MOST_MEMORY_BYTES)]
-CpuTime = Annotated[int, Field(ge=1, le=MOST_CPU_MS, alias="cpuTime")]
-Output = Annotated[int, Field(ge=1, le=MOST_OUTPUT_BYTES)]
+Memory = Annotated[int, Field(ge=MIB, le=MAX_MEMORY_BYTES)]
+CpuTime = Annotated[int, Field(ge=1, le=MAX_CPU_MS, alias="cpuTime")]
+Output = Annotated[int, Field(ge=1, le=MAX_OUTPUT_BYTES)]
 
 
 class Part(BaseModel):
@@ -89,7 +89,7 @@ class RuntimeLimit(Part):
 
 
 class CompilerLimit(RuntimeLimit):
-    message: Annotated[int, Field(ge=0, le=MOST_OUTPUT_BYTES)]
+    message: Annotated[int, Field(ge=0, le=MAX_OUTPUT_BYTES)]
 
 
 class Limit(Part):
@@ -128,7 +128,7 @@ class TestCase(Part):
 
 
 class Test(Part):
-    cases: Annotated[tuple[TestCase, ...], Field(min_length=1, max_length=MOST_CASES)]
+    cases: Annotated[tuple[TestCase, ...], Field(min_length=1, max_length=MAX_CASES)]
     policy: Literal["fuse", "all"]
 
 
@@ -140,7 +140,7 @@ class CallbackUrls(Part):
 class JudgeTask(Part):
     data: TaskFile | None = None
     dynamic_files: Annotated[
-        tuple[DynamicFile, ...], Field(max_length=MOST_FILES, alias="dynamicFiles")
+        tuple[DynamicFile, ...], Field(max_length=MAX_FILES, alias="dynamicFiles")
     ] = ()
     judge: Judge
     test: Test

@@ -11,7 +11,7 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.jury.checker import CheckResult, judge_error
 
-MOST_EXCESSES: Final = 2
+MAX_EXCESSES: Final = 2
 """How often checkers of one submission may reach their limits; `CHECKERS_S` in domain/limits.py
 has the time for it."""
 LARGE_BYTES: Final = MIB
@@ -39,7 +39,7 @@ class CheckerBudget:
     ) -> CheckResult:
         """Runs a check; once more if it reaches the limits on an output that is not large."""
         checked = None
-        while self.excesses < MOST_EXCESSES:
+        while self.excesses < MAX_EXCESSES:
             checked = await check()
             if (
                 checked.verdict is not Verdict.JUDGE_ERROR

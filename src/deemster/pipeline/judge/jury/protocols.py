@@ -18,7 +18,7 @@ TEAM_OUTPUT = "/dev/stdin"
 INTERACTOR_OUTPUT = "tout"
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 NOT_A_NUMBER = float("nan")
-MOST_HENG_CODES = 8
+MAX_HENG_CODES = 8
 """A checker of heng that ends with a higher exit code has failed."""
 
 
@@ -197,7 +197,7 @@ def read_heng(output: CheckerOutput) -> CheckerAnswer:
     """
     message = (output.stdout.strip() + output.stderr.strip()).strip()
     text = message.lower()
-    if output.exit_code > MOST_HENG_CODES or (output.exit_code == 3 and text[:4] == "fail"):
+    if output.exit_code > MAX_HENG_CODES or (output.exit_code == 3 and text[:4] == "fail"):
         return CheckerAnswer(None, jury_message=message)
     accepted = output.exit_code == 0 and text.startswith(("ac", "ok"))
     verdict = Verdict.ACCEPTED if accepted else Verdict.WRONG_ANSWER

@@ -34,7 +34,7 @@ FILE = "submissions/submissions.yaml"
 VERDICTS: dict[str, frozenset[Verdict]] = {"AC": AC, "WA": WA, "TLE": TLE, "RTE": RTE}
 ALL: tuple[ShortVerdict, ...] = ("AC", "WA", "TLE", "RTE")
 UNSUPPORTED = re.compile(r"\*\*|[\[\]?!]")
-MOST_ALTERNATIVES = 1_000
+MAX_ALTERNATIVES = 1_000
 """Most names that the braces of one pattern may stand for."""
 
 DEFAULTS: Mapping[str, Mapping[str, object]] = {
@@ -145,7 +145,7 @@ def clean_pattern(pattern: str, key: str) -> str:
     """The pattern as `matches_name` expects it."""
     if UNSUPPORTED.search(pattern):
         raise key_error(FILE, key, "has a pattern with more than * and {a,b}: write it out.")
-    if (pattern.count(",") + 1) ** pattern.count("{") > MOST_ALTERNATIVES:
+    if (pattern.count(",") + 1) ** pattern.count("{") > MAX_ALTERNATIVES:
         raise key_error(FILE, key, "has a pattern for too many names: write less braces.")
     return pattern.strip("/")
 
