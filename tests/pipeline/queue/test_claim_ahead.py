@@ -138,3 +138,59 @@ async def test_a_job_that_waits_long_for_a_slot_goes_to_another_worker(
             await until(lambda: len(idle.done) == 1)
         busy.may_leave.set()
         await until(lambda: len(busy.done) == 1)
+
+
+async def test_q8_jobs_that_go_back_keep_their_order(queue_url: str, queue_env: str) -> None:
+    """Q8: also if several were claimed ahead and go back one after another, again and again."""
+    jobs = [make_job(number) for number in range(1, 8)]
+    entered: list[str] = []
+    leaving = asyncio.Semaphore(0)
+
+    async def hold_slot(delivered: DeliveredJob) -> Done:
+        async with delivered.in_slot():
+            entered.append(delivered.job.job_id)
+            await leaving.acquire()
+        return Done()
+
+    async with Producer.open(queue_url, queue_env) as producer:
+        await producer.send(jobs)
+        async with working(
+            queue_url, queue_env, hold_slot, times=IMPATIENT, compile_slots=2
+        ) as consumer:
+            for number in range(1, len(jobs) + 1):
+                await until(lambda: consumer.busy == 1)
+                others = {"completed": number - 1, "prioritized": len(jobs) - number}
+                present = {state: count for state, count in others.items() if count}
+                await until_counts(queue_url, queue_env, {"active": 1} | present)
+                leaving.release()
+    assert entered == [job.job_id for job in jobs]
+
+
+async def test_q14_drain_waits_for_no_job_that_is_made_ready(
+    queue_url: str, queue_env: str
+) -> None:
+    """Q14: a program may be compiled for a minute, only to be compiled elsewhere again."""
+    begun: list[str] = []
+    in_slot, may_leave = asyncio.Event(), asyncio.Event()
+
+    async def make_ready(delivered: DeliveredJob) -> Done:
+        begun.append(delivered.job.job_id)
+        if len(begun) > 1:
+            await asyncio.Event().wait()
+        async with delivered.in_slot():
+            in_slot.set()
+            await may_leave.wait()
+        return Done()
+
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, make_ready, times=AHEAD) as consumer,
+    ):
+        await producer.send([make_job(1)])
+        await in_slot.wait()
+        await producer.send([make_job(2)])
+        await until(lambda: len(begun) == 2)
+        consumer.drain()
+        await until_counts(queue_url, queue_env, {"active": 1, "prioritized": 1})
+        may_leave.set()
+    await until_counts(queue_url, queue_env, {"completed": 1, "prioritized": 1})

@@ -52,10 +52,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """The job goes back to its queue, for another worker."""
-
-    keeps_place: bool = False
-    """It goes before the others of its priority, as far as the store can do that."""
+    """The job goes back to its place in its queue, for another worker."""
 
 
 Ending = Done | RetryLater | Failed | Returned
@@ -88,7 +85,7 @@ class Consumer:
         self._fetcher = JobFetcher(engine, shares, self._wake_signal, times, rate_per_s)
         self._locks = JobLocks(engine)
         self._cycle = CycleTime()
-        self._handling: set[asyncio.Task[None]] = set()
+        self._handling: dict[asyncio.Task[None], SlotTurn] = {}
         self._draining = asyncio.Event()
         self._stopping = False
         self._ended = asyncio.Event()
@@ -167,6 +164,13 @@ class Consumer:
         self._draining.set()
         self._fetcher.close()
         self._slots.close()
+        self._give_back()
+
+    def _give_back(self) -> None:
+        """Nobody waits for a program that is compiled only to be compiled elsewhere again."""
+        for task, turn in self._handling.items():
+            if turn.give_back():
+                task.cancel()
 
     @property
     def is_draining(self) -> bool:
@@ -177,6 +181,7 @@ class Consumer:
         if not self.is_draining:
             self._fetcher.pause()
             self._slots.pause()
+            self._give_back()
 
     def resume(self) -> None:
         self._slots.resume()
@@ -234,16 +239,16 @@ class Consumer:
         task = asyncio.current_task()
         assert task is not None
         with self._locks.holding(locked, self._times.lock_s) as lock:
-            self._handling.add(task)
+            self._handling[task] = turn
             try:
                 ending = await self._handle(locked, lock, turn)
             except asyncio.CancelledError:
                 await self._finish(locked, Returned(), patience_s=0)
-                if not self._stopping or task.uncancel() > 0:
+                if not (self._stopping or turn.is_given_back) or task.uncancel() > 0:
                     raise
                 return Returned()
             finally:
-                self._handling.discard(task)
+                del self._handling[task]
             await self._finish(locked, ending, patience_s=self._times.lock_s)
             return ending
 
@@ -262,7 +267,7 @@ class Consumer:
                 await turn.enter()
             return await self._handlers[locked.queue](DeliveredJob(job, lock, turn))
         except GivenBack:
-            return Returned(keeps_place=True)
+            return Returned()
         except Exception as fault:  # one job must not take the others along
             log.exception("job.handler_failed", jobId=locked.id, queue=locked.queue)
             return Failed(short(fault))
@@ -291,8 +296,8 @@ class Consumer:
                 await self._engine.delay(locked, delay_s)
             case Failed(reason):
                 await self._engine.fail(locked, reason)
-            case Returned(keeps_place):
-                await self._engine.return_job(locked, keeps_place=keeps_place)
+            case Returned():
+                await self._engine.return_job(locked)
 
     async def _listen(self) -> None:
         for failures in count(1):

@@ -89,6 +89,9 @@ class QueueStore(Protocol):
     def backend(self, queue: QueueName) -> Any: ...
     async def ping(self) -> None: ...
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]: ...
+    async def return_job(self, locked: "LockedJob") -> None:
+        """Raises TypeError if the lock is lost, as BullMQ does."""
+
     async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None: ...
     async def close(self) -> None: ...
 
@@ -202,10 +205,10 @@ class Engine:
             backend.moveToDelayed(locked.id, now_ms, delay_ms, locked.token, no_attempt)
         )
 
-    async def return_job(self, locked: LockedJob, *, keeps_place: bool = False) -> None:
-        """On Redis a job always goes behind the others of its priority."""
-        backend = await self._backend(locked.queue)
-        await self._with_lock(backend.retryJob(locked.id, keeps_place, locked.token, {}))
+    async def return_job(self, locked: LockedJob) -> None:
+        """Also after others that came later: the job gets its place back."""
+        await self._backend(locked.queue)
+        await self._with_lock(self._store.return_job(locked))
 
     async def renew(
         self, queue: QueueName, held: Sequence[LockedJob], lock_s: float

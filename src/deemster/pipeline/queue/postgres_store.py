@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from deemster.domain.errors import Refused
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.engine import WakeSignal
+from deemster.pipeline.queue.engine import LockedJob, WakeSignal
 from deemster.pipeline.queue.topology import postgres_schema, without_secrets
 
 CONNECT_S: Final = 3
@@ -46,6 +46,15 @@ PRESENT: Final = (
     "SELECT id FROM job WHERE queue = $1 AND id = ANY($2::text[])"
     " AND state IN ('waiting', 'delayed', 'active')"
 )
+# BullMQ's own functions give a job that goes back a new number: jobs that were claimed together
+# would come back in another order.
+RETURN = (
+    "WITH returned AS (UPDATE job SET state = 'waiting', lock_token = NULL,"
+    " locked_until_ms = NULL WHERE queue = $1 AND id = $2 AND state = 'active'"
+    " AND lock_token = $3 RETURNING id)"
+    " SELECT pg_notify('bullmq_jobs', $1), publish_event($1, 'waiting',"
+    " jsonb_build_object('jobId', id, 'prev', 'active')) FROM returned"
+)
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
@@ -73,6 +82,11 @@ class PostgresStore:
     async def present(self, queue: QueueName, ids: Sequence[str]) -> set[str]:
         result = await self._connection.run(PRESENT, [queue, list(ids)])
         return {row[0] for row in result.rows}
+
+    async def return_job(self, locked: LockedJob) -> None:
+        result = await self._connection.run(RETURN, [locked.queue, locked.id, locked.token])
+        if not result.rows:
+            raise TypeError(f"{locked.id} has another lock")
 
     async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None:
         """Every consumer of this database is woken, of any environment: a look costs little."""

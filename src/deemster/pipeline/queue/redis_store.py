@@ -14,7 +14,7 @@ from redis.exceptions import RedisError
 
 from deemster.domain.errors import Refused
 from deemster.domain.job import QueueName
-from deemster.pipeline.queue.engine import WakeSignal
+from deemster.pipeline.queue.engine import LockedJob, WakeSignal
 from deemster.pipeline.queue.topology import redis_prefix, without_secrets
 
 CONNECT_S: Final = 3.0
@@ -66,6 +66,15 @@ class RedisStore:
                 each for each, score in zip(ids, scores, strict=True) if score is not None
             }
         return found
+
+    async def return_job(self, locked: LockedJob) -> None:
+        """Ids of jobs grow with the time of submission. Those that went back are before the
+        others of their priority, in the order of their ids.
+        """
+        backend = self._backends[locked.queue]
+        await backend.retryJob(locked.id, True, locked.token, {})
+        if locked.priority:
+            await backend.changePriority(locked.id, locked.priority, True)
 
     async def listen(self, queues: Collection[QueueName], wake_signal: WakeSignal) -> None:
         """BullMQ adds a marker to wake one worker, and that worker removes it."""

@@ -70,23 +70,15 @@ class Slots:
             turn.leave()
 
     def close(self) -> None:
-        """Gives back what waits for a slot, now and later (Q14)."""
+        """Gives no more slots away (Q14)."""
         self._is_closed = True
         self._may_claim.set()
-        self._give_all_back()
 
     def pause(self) -> None:
         self._is_paused = True
-        self._give_all_back()
 
     def resume(self) -> None:
         self._is_paused = False
-
-    def _give_all_back(self) -> None:
-        for waiting in self._waiting.values():
-            if not waiting.done():
-                waiting.set_exception(GivenBack("The worker takes no more jobs."))
-        self._waiting.clear()
 
     def claimed(self) -> int:
         """Returns the number of a job that has been claimed."""
@@ -115,7 +107,7 @@ class Slots:
                 async with asyncio.timeout(self._ahead_s):
                     return await waiting
         except asyncio.CancelledError:
-            if waiting.done() and not waiting.cancelled() and waiting.exception() is None:
+            if waiting.done() and not waiting.cancelled():
                 self.free(waiting.result())
             raise
         if waiting.done() and not waiting.cancelled():
@@ -155,12 +147,18 @@ class SlotTurn:
         self._is_claimed = True
         self._freed_at: float | None = None
         self._number = 0
+        self.is_given_back = False
         self.cycle_s = 0.0
         """From the end of the job before it until it left the slot."""
 
     def claimed(self) -> None:
         """A job was claimed for this turn."""
         self._number = self._slots.claimed()
+
+    def give_back(self) -> bool:
+        """Returns whether the job has no slot yet: then it goes back to its queue."""
+        self.is_given_back = self._is_claimed
+        return self.is_given_back
 
     async def enter(self) -> None:
         """Waits for a slot; raises GivenBack if there is none for a while."""
