@@ -52,7 +52,7 @@ def load(paths: Iterable[Path], most_bytes: int, deadline: float) -> int:
     for path in files_of(paths):
         if time.monotonic() >= deadline:
             break
-        with suppress(OSError):  # not readable, or removed meanwhile
+        with suppress(OSError, ValueError):  # not readable, removed, or just made shorter
             loaded += load_file(path, most_bytes - loaded)
     return loaded
 

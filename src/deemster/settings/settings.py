@@ -235,7 +235,7 @@ class Settings(BaseSettings):
     ] = {}
     """Maximum number of submissions judged at once per language, such as java=2,kotlin=1."""
     max_starts_per_second: Positive | None = None
-    """Maximum number of submissions that one worker starts per second."""
+    """Maximum number of jobs of each queue that all workers together start per second."""
     strict_priority: bool = False
     """Whether a queue is served only while all queues of higher priority are empty."""
 

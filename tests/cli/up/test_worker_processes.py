@@ -21,7 +21,8 @@ def test_no_process_has_more_slots_than_it_may(
     assert [share["slots"] for share in shares] == parts
 
 
-def test_the_processes_have_the_slots_and_the_rate_of_one_worker() -> None:
+def test_the_processes_have_the_slots_of_one_worker() -> None:
+    """The queue counts starts for all consumers together, so their rate is not divided."""
     settings = Settings(
         slots=20,
         slots_per_process=8,
@@ -36,7 +37,6 @@ def test_the_processes_have_the_slots_and_the_rate_of_one_worker() -> None:
         "compile_slots": 1,
         "execution_slots": 6,
         "language_servers": 1,
-        "max_starts_per_second": 2.0,
         "metrics_port": 9100,
     }
     assert [each["execution_slots"] for each in (second, third)] == [5, 5]

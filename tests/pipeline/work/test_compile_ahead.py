@@ -5,17 +5,18 @@ import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from deemster.domain.language import LanguageId
+from deemster.domain.language import Language, LanguageId
 from deemster.domain.source import Source, single_file
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.pipeline.work.compile_ahead import CompileAhead, FindBoxes
 from deemster.programs.build.compile import Build
+from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.runner import SandboxFault
 from deemster.wiring.judging import open_boxes
@@ -151,3 +152,21 @@ async def test_x12_a_compiler_that_is_killed_with_its_runner_is_started_in_the_s
         await until(lambda: not place.boxes.has_free_box)
         os.kill(place.boxes.runner_pid, signal.SIGKILL)
         assert await building is None
+
+
+async def test_a_compile_that_may_have_had_no_time_is_repeated_in_the_slot(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compile slots share their cores with executions, so a wall-clock limit proves nothing."""
+    assert C.compile is not None
+    limits = replace(C.compile.limits, cpu_ms=200, wall_ms=50)
+    hurried = replace(C, compile=replace(C.compile, limits=limits))
+    toolchain = replace(await TOOLCHAINS.require(C), language=hurried)
+
+    async def require(_toolchains: Toolchains, _language: Language) -> Toolchain:
+        return toolchain
+
+    monkeypatch.setattr(Toolchains, "require", require)
+    endless = source_of(b'#include "/dev/zero"\n')
+    async with built(ahead(place.find), place.problem, endless) as build:
+        assert build is None

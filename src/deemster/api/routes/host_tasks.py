@@ -93,13 +93,16 @@ async def fetch_tasks(request: Request, signed: BriefHostCall) -> Response:
 
 
 async def take_tasks(state: AppState, signed: HostRequest, worker: WorkerId) -> list[HostTask]:
-    builder = task_builder(state)
-    made = []
     # If a crash of the database undoes it, the host gets tasks again that it knows.
     async with connection(state.dependencies.async_commit_pool) as acquired:
         claimed = await remote_tasks.claim(acquired, signed.host.id, worker)
         if not claimed and not await host_workers.is_present(acquired, signed.host.id, worker):
             raise HostGone("This process of the judge host is not registered: register again.")
+    if not claimed:
+        return []
+    builder = task_builder(state)
+    made = []
+    async with connection(state.pool) as acquired:  # may take long to read a large source
         for task, speed in claimed:
             try:
                 made.append(await builder.build(acquired, task, speed))

@@ -8,8 +8,8 @@ from deemster.wiring.metrics_server import PORT_OFFSETS
 def divide_worker(settings: Settings) -> list[dict[str, object]]:
     """The settings of each process that differ from those of the service.
 
-    Together the processes have the slots and the rate of one worker. Only the first one
-    prepares what all of them use.
+    Together the processes have the slots of one worker. Only the first one prepares what all of
+    them use.
     """
     slots = settings.slots or usual_slots()
     count = -(-slots // settings.slots_per_process)
@@ -23,8 +23,6 @@ def divide_worker(settings: Settings) -> list[dict[str, object]]:
             "execution_slots": max(1, part(settings.execution_slots, count, number)),
             "language_servers": part(settings.language_servers, count, number),
         }
-        if settings.max_starts_per_second is not None:
-            share["max_starts_per_second"] = settings.max_starts_per_second / count
         if settings.metrics_port is not None:
             share["metrics_port"] = settings.metrics_port + number * len(PORT_OFFSETS)
         if number:

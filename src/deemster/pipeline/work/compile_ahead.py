@@ -9,6 +9,7 @@ import structlog
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import Language
 from deemster.domain.limits import COMPILE_S
+from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
 from deemster.programs.build.compile import Build
@@ -50,7 +51,8 @@ class CompileAhead:
     ) -> Build | None:
         """The build, usable until the stack is closed; None: it has to be compiled in its slot.
 
-        A compiler that fails by a fault of ours, or only waits, is started again there.
+        A compiler that fails by a fault of ours, or because it had to share its core with other
+        programs, is started again there.
         """
         is_program = language.compile is not None and not problem.problem.submit_answer
         wanted = is_program and self._is_busy() and not self._is_capped(language.id)
@@ -65,8 +67,9 @@ class CompileAhead:
             return None
         finally:
             self.compiling -= 1
-        is_starved = build and build.compilation and build.compilation.starved
-        return None if is_starved else build
+        compilation = build and build.compilation
+        is_late = compilation and compilation.status is RunStatus.WALL_LIMIT
+        return None if is_late else build
 
     async def _compile(
         self,
