@@ -195,8 +195,9 @@ class Consumer:
         """Cancels the handlers at once; their jobs go back to their queues (Q14)."""
         self._stopping = True
         self.drain()
-        for task in self._handling:
-            task.cancel()
+        for task, turn in self._handling.items():
+            if not turn.is_given_back:
+                task.cancel()
         try:
             async with asyncio.timeout(STOP_S):
                 await self._ended.wait()
