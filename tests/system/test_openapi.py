@@ -29,7 +29,7 @@ WIDE = {
     "submit_interval_s": 0,
     "submits_per_minute_user": 1_000_000,
     "requests_per_second_user": 1_000_000,
-    "strangers_per_minute_ip": 1_000_000,
+    "refused_logins_per_minute_ip": 1_000_000,
     "sign_up": "true",
 }
 """Else most of what is sent would only be told that it comes too fast."""

@@ -68,7 +68,9 @@ async def test_sign_ups_per_address_are_limited(
     make_dependencies: MakeDependencies,
 ) -> None:
     """D2."""
-    async with serving(make_dependencies(sign_up=True, strangers_per_minute_ip=2)) as client:
+    async with serving(
+        make_dependencies(sign_up=True, refused_logins_per_minute_ip=2)
+    ) as client:
         answers = [
             await client.post(SIGN_UP, json={"name": f"u{number}", "password": PASSWORD})
             for number in range(3)
