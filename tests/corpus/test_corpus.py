@@ -39,8 +39,8 @@ QUICK = (
     "subtasks",
 )
 """A few packages of each kind in common languages; `./dev corpus` judges all."""
-GROUPED = ("customgrader", "hydrosubtasks", "scorefaults", "static", "subtasks")
-"""Packages with programs that run between cases, or with groups that may be left out."""
+BETWEEN_CASES = ("customgrader", "scorefaults", "static")
+"""Packages with programs that run between cases; `./dev corpus` judges all in one slot."""
 THOROUGH = tuple(package for package in EXPECTED if package not in QUICK)
 ABOUT_LANGUAGES = {"driver", "folders"}
 SLOW_COMPILERS = (".cpp", ".java")
@@ -68,7 +68,7 @@ async def test_submissions_get_the_expected_verdicts(
     await judge_submissions(package, chosen, verify, subtests)
 
 
-@pytest.mark.parametrize("package", GROUPED)
+@pytest.mark.parametrize("package", BETWEEN_CASES)
 async def test_j3_a_worker_with_one_slot_gives_the_same_verdicts(
     package: str, verify: Verify, subtests: pytest.Subtests
 ) -> None:
@@ -79,7 +79,7 @@ async def test_j3_a_worker_with_one_slot_gives_the_same_verdicts(
 
 
 @pytest.mark.corpus
-@pytest.mark.parametrize("package", [each for each in EXPECTED if each not in GROUPED])
+@pytest.mark.parametrize("package", [each for each in EXPECTED if each not in BETWEEN_CASES])
 async def test_all_other_packages_get_the_same_verdicts_in_one_slot(
     package: str, verify: Verify, subtests: pytest.Subtests
 ) -> None:
