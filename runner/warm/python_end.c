@@ -65,6 +65,8 @@ static struct ending {
     struct object *first_filter;
     ptrdiff_t filter_count;
     struct object *streams[STREAMS], *buffers[STREAMS], *raws[STREAMS];
+    ptrdiff_t
+        attributes[STREAMS]; /* how many the three objects of a stream have of their own */
     struct object *text_file, *buffered_file, *raw_file, *memory_files[2]; /* types in io */
     struct known files;                  /* of the three streams */
     struct known callbacks;              /* C functions that weak references call */
@@ -190,6 +192,15 @@ static bool is_of_module(struct object *function, const char *name)
                         ending.python.PyFunction_GetGlobals(function);
 }
 
+static bool is_named(struct object *function, const char *name)
+{
+    struct object *own = attribute(function, "__name__");
+    const char *text = own ? ending.python.PyUnicode_AsUTF8(own) : NULL;
+    const bool same = text && !strcmp(text, name);
+    release(own);
+    return same;
+}
+
 /* The containers of the standard library with weak references only remove what has died. */
 static bool callback_is_visible(struct object *callback)
 {
@@ -199,7 +210,8 @@ static bool callback_is_visible(struct object *callback)
     if (callback->type == python->PyCFunction_Type)
         return !is_known(&ending.callbacks, python->PyCFunction_GetFunction(callback));
     return callback->type != python->PyFunction_Type ||
-           !(is_of_module(callback, "_weakrefset") || is_of_module(callback, "weakref"));
+           !(is_of_module(callback, "_weakrefset") || is_of_module(callback, "weakref")) ||
+           !(is_named(callback, "remove") || is_named(callback, "_remove"));
 }
 
 /* A generator that is closed where it waits runs no more code, if nothing there handles
@@ -327,6 +339,22 @@ static bool threads_have_ended(void)
     return !python->PyThreadState_Next(python->PyInterpreterState_ThreadHead(interpreter));
 }
 
+static ptrdiff_t count_own_attributes(struct object *object)
+{
+    struct object *attributes = attribute(object, "__dict__");
+    const ptrdiff_t count = attributes ? ending.python.PyObject_Size(attributes) : -1;
+    release(attributes);
+    return count;
+}
+
+/* A program may give a stream another `flush` or `close`. */
+static ptrdiff_t count_attributes(int stream)
+{
+    return count_own_attributes(ending.streams[stream]) +
+           count_own_attributes(ending.buffers[stream]) +
+           count_own_attributes(ending.raws[stream]);
+}
+
 static bool streams_are_the_first(void)
 {
     const struct python *python = &ending.python;
@@ -339,7 +367,7 @@ static bool streams_are_the_first(void)
         const bool same = buffer == ending.buffers[i] && raw == ending.raws[i];
         release(raw);
         release(buffer);
-        if (!same)
+        if (!same || count_attributes(i) != ending.attributes[i])
             return false;
     }
     return python->PySys_GetObject("stdout") == ending.streams[1] &&
@@ -505,6 +533,7 @@ static bool find_objects(void)
             !remember(&ending.files, ending.buffers[i]) ||
             !remember(&ending.files, ending.raws[i]))
             return false;
+        ending.attributes[i] = count_attributes(i);
     }
     return ending.first_filter != NULL;
 }

@@ -5,8 +5,9 @@
  * of them from sys.modules again. A program that imports one of them gets it by find_and_load():
  * sys.modules then has the same entries in the same order as if the files had been read.
  *
- * A program gets its modules from the files if it has changed where modules are looked for
- * (sys.path, sys.meta_path, sys.path_hooks) or has several files, which may have such a name. */
+ * A program gets its modules from the files if it has changed how they are imported (sys.path,
+ * sys.meta_path, sys.path_hooks, __import__, entries of sys.modules) or has several files, which may
+ * have such a name. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <string.h>
@@ -24,6 +25,8 @@ static const char *const NAMES[] = {"math",   "itertools",   "operator", "heapq"
 static const char CODE[] = "/code";
 static const char *const PLACES[] = {"path", "meta_path", "path_hooks"};
 #define PLACE_COUNT (sizeof PLACES / sizeof *PLACES)
+static const char *const HOOKS[] = {"__import__", "__build_class__"};
+#define HOOK_COUNT (sizeof HOOKS / sizeof *HOOKS)
 
 struct imported {
     char name[32];
@@ -47,6 +50,7 @@ static struct importing {
     bool recording;
     enum { NOT_ASKED, ALONE, NOT_ALONE } program;
     struct place places[PLACE_COUNT];
+    const struct object *hooks[HOOK_COUNT];
 } importing;
 
 static struct imported *find(const char *name)
@@ -90,6 +94,24 @@ static bool places_are_the_same(void)
     return true;
 }
 
+/* Functions of the module builtins that every import calls. */
+static const struct object *read_hook(size_t i)
+{
+    const struct python *python = &importing.python;
+    struct object *builtins =
+        python->PyDict_GetItemString(python->PyImport_GetModuleDict(), "builtins");
+    return builtins ? python->PyDict_GetItemString(python->PyModule_GetDict(builtins), HOOKS[i])
+                    : NULL;
+}
+
+static bool hooks_are_the_same(void)
+{
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        if (read_hook(i) != importing.hooks[i])
+            return false;
+    return true;
+}
+
 /* Whether the program is the only file of the submission. */
 static bool program_is_alone(void)
 {
@@ -106,17 +128,32 @@ static bool program_is_alone(void)
     return importing.program == ALONE;
 }
 
-static bool is_present(const char *name)
+static struct object *present(const char *name)
 {
     const struct python *python = &importing.python;
-    return python->PyDict_GetItemString(python->PyImport_GetModuleDict(), name) != NULL;
+    return python->PyDict_GetItemString(python->PyImport_GetModuleDict(), name);
+}
+
+/* Whether the program has put nothing else (None forbids an import) where a module and those that
+ * it imports belong, and has removed none of them. */
+static bool can_be_added(const struct imported *module)
+{
+    const struct object *found = present(module->name);
+    if (found)
+        return found == module->module;
+    if (module->given)
+        return false;
+    for (size_t i = 0; i < module->import_count; i++)
+        if (!can_be_added(&importing.modules[module->imports[i]]))
+            return false;
+    return true;
 }
 
 /* Adds a module and what it imports to sys.modules, in the order of its own import. */
 static bool add(struct imported *module)
 {
     const struct python *python = &importing.python;
-    if (is_present(module->name))
+    if (present(module->name))
         return true;
     module->given = !importing.recording;
     if (module->from_file) {
@@ -179,7 +216,8 @@ static struct object *find_and_load(struct object *self, struct object *argument
     if (name && !known && importing.recording)
         return import_and_record(arguments, name);
     if (!known || !known->module || known->given ||
-        !(importing.recording || (places_are_the_same() && program_is_alone())))
+        !(importing.recording || (places_are_the_same() && hooks_are_the_same() &&
+                                  can_be_added(known) && program_is_alone())))
         return python->PyObject_CallObject(importing.original, arguments);
     record(known);
     if (!add(known))
@@ -192,7 +230,7 @@ static void remove_all(void)
 {
     const struct python *python = &importing.python;
     for (size_t i = 0; i < importing.count; i++)
-        if (is_present(importing.modules[i].name))
+        if (present(importing.modules[i].name))
             (void)python->PyDict_DelItemString(python->PyImport_GetModuleDict(),
                                                importing.modules[i].name);
 }
@@ -228,6 +266,8 @@ static void replace_import(struct object *importlib, struct collector *collector
     for (size_t i = 0; i < PLACE_COUNT; i++)
         if (!read_place(i, &importing.places[i]))
             return;
+    for (size_t i = 0; i < HOOK_COUNT; i++)
+        importing.hooks[i] = read_hook(i);
     if (!replacement || python->PyObject_SetAttrString(importlib, definition.name, replacement))
         return;
     const int count = collector->generations[0].count;

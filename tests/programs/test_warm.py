@@ -167,6 +167,38 @@ async def test_a_program_without_bytecode_is_no_copy(
     assert (report.stdout, stderr in report.stderr) == (stdout, True)
 
 
+async def test_a_program_in_a_folder_is_no_copy(open_language: OpenLanguage) -> None:
+    """A waiting interpreter has no such folder, where the program looks for modules (J5)."""
+    files = {
+        "pkg/start.py": b"import heapq, own; print(heapq.text, own.text)",
+        "pkg/heapq.py": b"text = 1",
+        "pkg/own.py": b"text = 2",
+    }
+    async with open_language("python3") as program:
+        built = await program.build_source(Source(files, main="pkg/start.py"))
+        assert built.program is not None, built.compilation
+        command = command_for(built.program, LIMITS)
+        reports = [await program.boxes.run(command) for _ in range(2)]
+    assert not command.warm
+    assert [report.stdout for report in reports] == [b"1 2\n"] * 2
+
+
+async def test_constant_sets_keep_their_order(open_language: OpenLanguage) -> None:
+    """Bytecode that is read from a file may have another one; then there is none (J5)."""
+    texts = [
+        "print(input() in {'+', '-', '*'}, {3, 1, 2})",
+        "def f(): return {8, 0, 16}\nprint(f())",
+    ]
+    async with open_language("python3") as program:
+        usual, other = [await program.build(text) for text in texts]
+        assert other.program is not None
+        report = await program.boxes.run(command_for(other.program, LIMITS))
+    assert report.stdout == b"{8, 0, 16}\n"
+    assert other.program.bytecode is None
+    assert usual.program is not None
+    assert usual.program.bytecode is not None
+
+
 @needs_root
 async def test_a_copy_does_not_parse_its_program(open_language: OpenLanguage) -> None:
     """The compile step has left bytecode: a long program costs little more than a short one."""

@@ -60,7 +60,9 @@ def command_for(
         code=program.directory,
         view=program.toolchain.views.run,
         address_space=step.address_space,
+        # A waiting interpreter looks for modules beside its program, and finds no folder yet.
         warm=step.warm
+        and "/" not in program.entry
         and not interpreter_args
         and (program.bytecode is not None or not needs_bytecode),
     )
