@@ -114,11 +114,18 @@ async def mark_gone(connection: Connection, workers: Sequence[WorkerId]) -> None
     await SQL.mark_gone(connection, ids=list(workers))
 
 
-async def list_on_host(connection: Connection, host: str) -> Mapping[WorkerId, str]:
-    """Maps each worker of that host which is not marked as gone to its process."""
+@dataclass(frozen=True, slots=True)
+class WorkerProcess:
+    name: str
+    is_silent: bool
+    """It has sent no heartbeat for so long that it counts as dead."""
+
+
+async def list_on_host(connection: Connection, host: str) -> Mapping[WorkerId, WorkerProcess]:
+    """Maps each worker with that host name which is not marked as gone to its process."""
     return {
-        WorkerId(row["id"]): row["process"]
-        async for row in SQL.list_on_host(connection, host=host)
+        WorkerId(row["id"]): WorkerProcess(row["process"], row["is_silent"])
+        async for row in SQL.list_on_host(connection, host=host, silent_s=SILENT_S)
     }
 
 

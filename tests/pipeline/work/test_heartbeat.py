@@ -4,10 +4,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from deemster.domain.ids import WorkerId
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.pipeline.work.consumers import Consumers
-from deemster.pipeline.work.heartbeat import Heartbeat, is_alive, process_name
+from deemster.pipeline.work.heartbeat import (
+    BOOT_ID,
+    Heartbeat,
+    host_name,
+    is_alive,
+    process_name,
+)
 from deemster.store import workers
 from deemster.store.pool import Pool, connection
 from deemster.store.workers import WorkerView
@@ -85,3 +92,35 @@ async def test_q6_a_worker_taken_for_dead_abandons_only_what_it_has_started(
         one.is_started = True
         await heartbeat.beat(consumers)
         assert (one.lost, other.lost) == (True, False)
+
+
+async def test_q6_a_worker_of_another_boot_counts_as_dead_only_if_it_is_silent(
+    pool: Pool, consumer: Consumer
+) -> None:
+    """Q6: it may run on another machine with the same host name, as clones of one have it."""
+    boot = BOOT_ID.read_text().strip()
+    processes = {
+        "wrk_clone": "other-boot:1:1",
+        "wrk_before_reboot": "earlier-boot:1:1",
+        "wrk_ended": f"{boot}:1:never",
+        "wrk_unknown": "",
+    }
+    async with connection(pool) as acquired:
+        for worker, process in processes.items():
+            await workers.register(
+                acquired,
+                WorkerId(worker),
+                host=host_name(),
+                process=process,
+                slots=1,
+                versions={},
+            )
+        await acquired.execute(
+            "UPDATE worker SET seen_at = now() - interval '1 minute' WHERE id = $1",
+            "wrk_before_reboot",
+        )
+    heartbeat = Heartbeat(pool, 1, {})
+    await heartbeat.beat(Consumers(consumer, []))
+    async with connection(pool) as acquired:
+        present = await workers.list_on_host(acquired, host_name())
+    assert set(present) == {"wrk_clone", "wrk_unknown", heartbeat.running_jobs.worker}

@@ -21,7 +21,7 @@ from deemster.pipeline.work.consumers import Consumers
 from deemster.store import leases, workers
 from deemster.store.notifications import Listener
 from deemster.store.pool import Pool, connection
-from deemster.store.workers import WorkerOrder
+from deemster.store.workers import WorkerOrder, WorkerProcess
 from deemster.telemetry import id_field
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
@@ -171,17 +171,17 @@ class Heartbeat:
             consumer.resume()
 
     async def _register(self, *, paused: bool) -> None:
-        """Also removes dead workers of this machine, so that their jobs are rescued at once."""
-        host, versions = host_name(), dict(self._versions)
+        """Also marks dead workers of this machine as gone: their jobs are rescued at once."""
+        host, own, versions = host_name(), process_name() or "", dict(self._versions)
         async with connection(self._pool) as acquired:
             others = await workers.list_on_host(acquired, host)
-            dead = [worker for worker, process in others.items() if not is_alive(process)]
+            dead = [worker for worker, process in others.items() if is_dead(process, own)]
             await workers.mark_gone(acquired, dead)
             await workers.register(
                 acquired,
                 self.running_jobs.worker,
                 host=host,
-                process=process_name() or "",
+                process=own,
                 slots=self._slots,
                 versions=versions,
             )
@@ -242,7 +242,23 @@ def process_name(pid: int | None = None) -> str | None:
     return None if state in "ZX" else f"{boot}:{pid}:{started}"
 
 
+def is_dead(process: WorkerProcess, own: str) -> bool:
+    """Tells it of a worker with this host name; `own` is the name of this process.
+
+    A process of another boot ran before this machine started, or runs on another machine with
+    the same host name: only its heartbeats tell which.
+    """
+    if is_of_same_boot(process.name, own):
+        return not is_alive(process.name)
+    return process.is_silent
+
+
+def is_of_same_boot(name: str, other: str) -> bool:
+    boot = name.partition(":")[0]
+    return bool(boot) and boot == other.partition(":")[0]
+
+
 def is_alive(name: str) -> bool:
-    """The name must be that of a process of this host."""
+    """The name must be that of a process of this host since its last boot."""
     number = name.split(":")[1]
     return process_name(int(number)) == name

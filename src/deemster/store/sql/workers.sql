@@ -34,8 +34,9 @@ RETURNING id;
 UPDATE worker SET gone_at = now() WHERE id = ANY (:ids::text[]) AND gone_at IS NULL;
 
 -- name: list_on_host
--- Lists workers of a machine that are not marked as gone; judge hosts are other machines.
-SELECT id, process FROM worker WHERE host = :host AND judge_host_id IS NULL AND gone_at IS NULL;
+-- Lists workers with that host name that are not marked as gone, and whether they are silent; judge hosts are other machines.
+SELECT id, process, seen_at < now() - make_interval(secs => :silent_s) AS is_silent FROM worker
+ WHERE host = :host AND judge_host_id IS NULL AND gone_at IS NULL;
 
 -- name: mark_silent_gone
 -- Marks workers as gone that have been silent too long.
