@@ -28,8 +28,8 @@ HEAD = """# Lifecycle of a submission
 
 This page is generated from the table in `src/deemster/domain/lifecycle.py`. One function
 (`store/lifecycle.py`) performs every transition, with one SQL statement that names the expected
-state and attempt. If no row matches, the submission has already moved on, and the transition is
-dropped. Each transition writes one event in the same transaction.
+state, stage and attempt. If no row matches, the submission has already moved on, and the
+transition is dropped. Each transition writes one event in the same transaction.
 
 """
 

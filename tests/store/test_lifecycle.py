@@ -38,6 +38,11 @@ async def put_into(pool: Pool, state: State) -> SubmissionId:
     return submission
 
 
+def stage_in(state: State) -> Task | None:
+    """The stage of a submission that `put_into` has put into the state."""
+    return Task.ANALYZE if state in IN_STAGE else None
+
+
 async def read_state(pool: Pool, submission: SubmissionId) -> tuple[State, int, list[str]]:
     async with connection(pool) as acquired:
         row = await acquired.fetchrow("SELECT * FROM submission WHERE id = $1", submission)
@@ -67,13 +72,25 @@ async def test_every_pair_of_state_and_event_does_what_the_table_says(
         async with connection(pool) as acquired:
             if legal:
                 step = await advance(
-                    acquired, event, submission, ATTEMPT, reason="r", stages=stages
+                    acquired,
+                    event,
+                    submission,
+                    ATTEMPT,
+                    in_stage=stage_in(state),
+                    reason="r",
+                    stages=stages,
                 )
                 assert step.attempt == ATTEMPT + move.bump
             else:
                 with pytest.raises(StateChanged):
                     await advance(
-                        acquired, event, submission, ATTEMPT, reason="r", stages=stages
+                        acquired,
+                        event,
+                        submission,
+                        ATTEMPT,
+                        in_stage=stage_in(state),
+                        reason="r",
+                        stages=stages,
                     )
         after, attempt, events = await read_state(pool, submission)
         assert after is (move.target if legal and move.target else state), (state, event)
@@ -89,7 +106,19 @@ async def test_an_old_attempt_changes_nothing(pool: Pool, event: Event) -> None:
         for wrong in (ATTEMPT - 1, ATTEMPT + 1):
             async with connection(pool) as acquired:
                 with pytest.raises(StateChanged):
-                    await advance(acquired, event, submission, wrong)
+                    await advance(acquired, event, submission, wrong, in_stage=stage_in(state))
+        assert await read_state(pool, submission) == (state, ATTEMPT, ["submit"])
+
+
+@pytest.mark.parametrize("event", Event)
+async def test_s2_an_event_of_another_stage_changes_nothing(pool: Pool, event: Event) -> None:
+    """S2: one attempt may end a stage and queue the next one, so it does not fence stages."""
+    for state in MOVES[event].sources:
+        submission = await put_into(pool, state)
+        for wrong in {None, Task.ANALYZE, Task.FINALIZE} - {stage_in(state)}:
+            async with connection(pool) as acquired:
+                with pytest.raises(StateChanged):
+                    await advance(acquired, event, submission, ATTEMPT, in_stage=wrong)
         assert await read_state(pool, submission) == (state, ATTEMPT, ["submit"])
 
 

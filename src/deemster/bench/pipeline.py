@@ -15,11 +15,12 @@ from deemster.bench.latency import quantile, verdict_ms
 from deemster.bench.load.api_client import ApiClient
 from deemster.bench.load.service import BenchService, make_problem, open_service
 from deemster.bench.machine import describe_machine
-from deemster.domain.ids import ProblemId, SubmissionId
+from deemster.domain.ids import ProblemId
 from deemster.domain.job import Task
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.store import consistency, problems
+from deemster.store.consistency import SubmissionInStage
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import connection, transaction
 from deemster.wiring.address import Address
@@ -105,10 +106,10 @@ async def one_turn(
         for token in service.tokens:
             group.create_task(submit_some(token))
     while left := await stages_left(service):
-        for submission, attempt in left.items():
+        for each in left:
             with suppress(StateChanged):
                 async with transaction(service.pool) as writing:
-                    await enter_stage(writing, submission, attempt, stages=())
+                    await enter_stage(writing, each.id, each.attempt, (), after=each.stage)
     return told_ms
 
 
@@ -118,7 +119,7 @@ def new_body(problem: ProblemId) -> str:
     return json.dumps({"problem_id": problem, "language": "c", "source_code": source})
 
 
-async def stages_left(service: BenchService) -> dict[SubmissionId, int]:
+async def stages_left(service: BenchService) -> list[SubmissionInStage]:
     async with connection(service.pool) as acquired:
         return await consistency.list_in_stages(acquired)
 

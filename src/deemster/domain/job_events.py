@@ -27,5 +27,10 @@ ENTERED_BY: Final[dict[Task, Event]] = {
 """The events that begin the stages after a verdict."""
 
 
+def stage_of(task: Task) -> Task | None:
+    """The stage after the verdict that the task is. None: it belongs to no stage."""
+    return task if task in ENTERED_BY else None
+
+
 def events_of(task: Task) -> JobEvents:
     return OF_STAGE if task in ENTERED_BY else OF_FIRST_TASK

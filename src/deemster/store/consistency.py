@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deemster.domain.ids import SubmissionId
+from deemster.domain.job import Task
 from deemster.store.pool import Connection, statements
 
 SQL = statements("consistency")
@@ -77,10 +78,21 @@ async def list_waits(connection: Connection, hog: str, since_s: float) -> list[W
     ]
 
 
-async def list_in_stages(connection: Connection) -> dict[SubmissionId, int]:
-    """Submissions with a verdict whose stages have not ended, and their attempts."""
+@dataclass(frozen=True, slots=True)
+class SubmissionInStage:
+    """A submission with a verdict whose stages have not ended."""
+
+    id: SubmissionId
+    attempt: int
+    stage: Task
+
+
+async def list_in_stages(connection: Connection) -> list[SubmissionInStage]:
     rows = SQL.list_in_stages(connection)
-    return {SubmissionId(row["id"]): row["attempt"] async for row in rows}
+    return [
+        SubmissionInStage(SubmissionId(row["id"]), row["attempt"], Task(row["stage"]))
+        async for row in rows
+    ]
 
 
 @dataclass(frozen=True, slots=True)

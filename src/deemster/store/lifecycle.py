@@ -1,4 +1,4 @@
-"""Changes the state of submissions by one statement, guarded by state and attempt."""
+"""Changes the state of submissions by one statement, guarded by state, stage and attempt."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ REDISPATCHING = frozenset(
 
 
 class StateChanged(LostRace):
-    """The submission's state or attempt is no longer the expected one."""
+    """The submission's state, stage or attempt is no longer the expected one."""
 
     code: ClassVar[str] = "moved_on"
 
@@ -50,11 +50,18 @@ async def advance(
     attempt: int,
     *,
     reason: str | None = None,
+    in_stage: Task | None = None,
     lease: NewLease | None = None,
     stages: Sequence[Task] | None = None,
 ) -> AttemptNumbers:
     moved = await advance_all(
-        connection, event, {work: attempt}, reason=reason, lease=lease, stages=stages
+        connection,
+        event,
+        {work: attempt},
+        reason=reason,
+        in_stage=in_stage,
+        lease=lease,
+        stages=stages,
     )
     if work not in moved:
         raise StateChanged(
@@ -69,11 +76,14 @@ async def advance_all(
     attempts: Mapping[W, int],
     *,
     reason: str | None = None,
+    in_stage: Task | None = None,
     lease: NewLease | None = None,
     stages: Sequence[Task] | None = None,
 ) -> dict[W, AttemptNumbers]:
     """Returns the submissions that were advanced; the others had changed meanwhile.
 
+    `in_stage` is the stage that they must be in; None: they must be in none. One attempt may
+    end a stage and queue the next one, so state and attempt do not tell stages apart.
     `stages` are those that are left, for an event that begins the first of them.
     """
     move = MOVES[event]
@@ -85,6 +95,7 @@ async def advance_all(
         target=move.target,
         bump=int(move.bump),
         dispatch_bump=int(event in REDISPATCHING),
+        in_stage=in_stage,
         keeps_stage=event in KEEPS_STAGE,
         stages=list(stages) if stages else None,
         starts=event is Event.START,

@@ -42,7 +42,7 @@ async def judge(
 
 async def finish(pool: Pool, submission: SubmissionId, attempt: int) -> None:
     async with transaction(pool) as writing:
-        await enter_stage(writing, submission, attempt, [])
+        await enter_stage(writing, submission, attempt, [], after=Task.ANALYZE)
         await analyses.record(writing, submission, attempt, RECORD)
         await count_scores(writing, submission)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from deemster.domain.errors import Conflict, LimitReached, Refused, Unavailable
+from deemster.domain.errors import Conflict, LimitReached, LostRace, Refused, Unavailable
 from deemster.domain.ids import WORKER, SubmissionId, WorkerId, WorkId, new_id
 from deemster.domain.job import StagePolicy, Task
 from deemster.domain.lifecycle import IN_STAGE, Event, State
@@ -15,13 +15,14 @@ from deemster.domain.stored_analysis import AnalysisRecord, compress
 from deemster.domain.submission import SubmissionDetails, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.outbox.reconcile import resend
-from deemster.pipeline.verdict.attempt import Caps, settle
+from deemster.pipeline.remote.tasks import read_details
+from deemster.pipeline.verdict import follow_up
+from deemster.pipeline.verdict.attempt import Caps, settle, settle_analysis
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.verdict.follow_up import enter_stage
 from deemster.pipeline.verdict.rejudge import rejudge
-from deemster.pipeline.verdict.retry import rescue, retry_or_fail
+from deemster.pipeline.verdict.retry import rescue, rescue_one, retry_or_fail
 from deemster.pipeline.work.finalize_stage import FinalizeStage
-from deemster.store import analyses, counters, dead_letters, submissions
+from deemster.store import analyses, counters, dead_letters, leases, submissions
 from deemster.store.counters import ProblemCounts
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Connection, Pool, connection, transaction
@@ -70,7 +71,7 @@ async def start_stage(
 
 async def end_stage(pool: Pool, details: StageDetails) -> None:
     async with transaction(pool) as writing:
-        await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+        await follow_up.end_stage(writing, details)
         if details.task is Task.ANALYZE:
             await analyses.record(writing, details.id, details.attempt, RECORD)
 
@@ -294,6 +295,68 @@ async def test_q6_a_stage_whose_job_the_queue_lost_is_sent_again(
     await resend(pool, lost)  # it was started meanwhile
     assert len(await unsent(pool)) == 2
     await end_stage(pool, running)
+
+
+async def test_s2_the_result_of_a_stage_that_was_given_up_ends_no_other_stage(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """S2, P1: the worker was silent for too long, and its analysis comes after all."""
+    submission = (await judge(pool, tmp_path, EVERYTHING)).id
+    late = await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
+    assert await rescue(pool, most_tries=MostTries(3, 1)) == 1
+    with pytest.raises(StateChanged):
+        await settle_analysis(pool, late, RECORD)
+    with pytest.raises(StateChanged):
+        await retry_or_fail(pool, late, Unavailable("no"), most_tries=TRIES)
+    assert await unsent(pool) == [Task.ANALYZE, Task.EVALUATE]
+    await end_stage(pool, await start_stage(pool, submission, Task.EVALUATE))
+    assert (await unsent(pool))[-1] == Task.FINALIZE
+
+
+async def test_s2_a_stage_is_settled_once(pool: Pool, tmp_path: Path) -> None:
+    """S2, I3: a worker repeats it if it does not learn that its commit succeeded."""
+    submission = (await judge(pool, tmp_path, EVERYTHING)).id
+    first = await start_stage(pool, submission, Task.ANALYZE)
+    await settle_analysis(pool, first, RECORD)
+    with pytest.raises(StateChanged):
+        await settle_analysis(pool, first, RECORD)
+    assert await unsent(pool) == [Task.ANALYZE, Task.EVALUATE]
+    last = await start_stage(pool, submission, Task.EVALUATE)
+    await end_stage(pool, last)
+    with pytest.raises(StateChanged):
+        await end_stage(pool, last)
+    assert (await unsent(pool))[2:] == [Task.FINALIZE]
+
+
+async def test_s2_a_stage_that_was_settled_late_is_not_rescued(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """S2, Q6: neither tried again nor left out."""
+    submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    late = await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
+    async with connection(pool) as acquired:
+        [stale] = await leases.find_stale(acquired, limit=5)
+    await settle_analysis(pool, late, RECORD)
+    for most_tries in (1, TRIES):
+        with pytest.raises(LostRace):
+            async with transaction(pool) as writing:
+                await rescue_one(writing, stale, most_tries)
+    assert await unsent(pool) == [Task.ANALYZE, Task.FINALIZE]
+    async with connection(pool) as acquired:
+        assert await dead_letters.page(acquired) == []
+
+
+async def test_m3_a_late_result_of_a_judge_host_is_not_that_of_the_next_stage(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """M3: what is read for a result is of its own task, or nothing."""
+    submission = (await judge(pool, tmp_path, EVERYTHING)).id
+    running = await start_stage(pool, submission, Task.ANALYZE)
+    async with connection(pool) as acquired:
+        assert await read_details(acquired, Task.ANALYZE, submission) is not None
+    await settle_analysis(pool, running, RECORD)
+    async with connection(pool) as acquired:
+        assert await read_details(acquired, Task.ANALYZE, submission) is None
 
 
 async def test_a9_a_rejudge_ends_the_stages_of_the_old_submission(

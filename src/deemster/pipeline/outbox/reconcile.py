@@ -6,7 +6,7 @@ import structlog
 
 from deemster.domain.errors import LostRace
 from deemster.domain.job import Job
-from deemster.domain.job_events import events_of
+from deemster.domain.job_events import events_of, stage_of
 from deemster.metrics import LOST_JOBS
 from deemster.pipeline.queue.producer import Producer
 from deemster.store import outbox
@@ -45,6 +45,7 @@ async def resend(pool: Pool, job: Job) -> None:
                 events_of(job.task).resend,
                 job.work,
                 job.attempt,
+                in_stage=stage_of(job.task),
                 reason="the queue had lost its job",
             )
             await outbox.add(

@@ -39,14 +39,15 @@ KINDS: Final = {
 async def read_details(
     connection: Connection, task: Task, work: str
 ) -> SubmissionDetails | ExecutionDetails | StageDetails | RequestedAnalysis | None:
-    """What a worker would read to start the task."""
+    """What a worker would read to start the task. None: it is over, or the work is deleted."""
     match task:
         case Task.RUN:
             return await submission_details(connection, SubmissionId(work))
         case Task.EXECUTE:
             return await executions.details(connection, ExecutionId(work))
         case Task.ANALYZE:
-            return await stage_details(connection, SubmissionId(work))
+            details = await stage_details(connection, SubmissionId(work))
+            return details if details is not None and details.task is task else None
         case _:
             return await analyses.request_details(connection, SubmissionId(work))
 

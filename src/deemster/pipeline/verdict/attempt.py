@@ -11,7 +11,7 @@ from deemster.domain.errors import LostRace
 from deemster.domain.execution import ExecutionDetails, ExecutionResult, OutputChunk
 from deemster.domain.ids import SubmissionId, WorkId, kind_of
 from deemster.domain.job import NO_STAGES, StagePolicy, Task
-from deemster.domain.job_events import events_of
+from deemster.domain.job_events import events_of, stage_of
 from deemster.domain.judgement import JuryJudgement, JuryText, for_contestant
 from deemster.domain.lifecycle import Event, State
 from deemster.domain.stage import StageDetails
@@ -20,7 +20,7 @@ from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
 from deemster.domain.work import WorkDetails
-from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.pipeline.verdict.follow_up import end_stage, enter_stage
 from deemster.store import (
     analyses,
     counters,
@@ -91,10 +91,10 @@ async def find_startable(
 
 async def start_found(acquired: Connection, found: D, lease: NewLease, *, caps: Caps) -> D:
     """Starts it, if nobody has changed it since it was read, within the caps."""
-    work, started = found.id, events_of(found.task).start
+    work, started, stage = found.id, events_of(found.task).start, stage_of(found.task)
     is_pending = found.state is State.PENDING
     if not is_pending and not caps.touches(found.language):
-        await advance(acquired, started, work, found.attempt, lease=lease)
+        await advance(acquired, started, work, found.attempt, in_stage=stage, lease=lease)
     else:
         async with acquired.transaction():
             if is_pending:
@@ -102,7 +102,7 @@ async def start_found(acquired: Connection, found: D, lease: NewLease, *, caps: 
                 await advance_all(acquired, Event.PUBLISH, {work: found.attempt})
             if caps.touches(found.language):
                 await check_caps(caps, acquired, found)
-            await advance(acquired, started, work, found.attempt, lease=lease)
+            await advance(acquired, started, work, found.attempt, in_stage=stage, lease=lease)
     return found.started()
 
 
@@ -194,7 +194,7 @@ async def settle_analysis(
 ) -> None:
     """Ends the analysis of a submission, and begins the stage that follows."""
     async with transaction(pool) as writing:
-        await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+        await end_stage(writing, details)
         await analyses.record(writing, details.id, details.attempt, record)
         await also(writing)
 

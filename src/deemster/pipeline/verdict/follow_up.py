@@ -7,6 +7,7 @@ from deemster.domain.ids import WorkId
 from deemster.domain.job import Task
 from deemster.domain.job_events import ENTERED_BY
 from deemster.domain.lifecycle import Event
+from deemster.domain.stage import StageDetails
 from deemster.store import dead_letters, outbox
 from deemster.store.lifecycle import advance
 from deemster.store.notifications import notify_event
@@ -19,18 +20,35 @@ async def enter_stage(
     attempt: int,
     stages: Sequence[Task],
     *,
+    after: Task | None = None,
     reason: str | None = None,
 ) -> None:
     """Begins the first of the stages that are left. Without any, the submission has ended.
 
-    The caller writes the result of the stage before in the same transaction.
+    `after` is the stage that ends; None: the run. The caller writes its result in the same
+    transaction. Raises StateChanged if the submission is no longer in that stage or run.
     """
     if not stages:
-        await advance(writing, Event.COMPLETE, work, attempt, reason=reason)
+        await advance(writing, Event.COMPLETE, work, attempt, in_stage=after, reason=reason)
         return
     task = stages[0]
-    step = await advance(writing, ENTERED_BY[task], work, attempt, stages=stages, reason=reason)
+    step = await advance(
+        writing,
+        ENTERED_BY[task],
+        work,
+        attempt,
+        in_stage=after,
+        stages=stages,
+        reason=reason,
+    )
     await outbox.add(writing, work, task, dispatch=step.dispatch, attempt=step.attempt)
+
+
+async def end_stage(writing: Connection, details: StageDetails) -> None:
+    """Begins what follows the stage. Raises StateChanged if it has ended before."""
+    await enter_stage(
+        writing, details.id, details.attempt, details.stages[1:], after=details.task
+    )
 
 
 async def give_up_stage(
@@ -43,6 +61,6 @@ async def give_up_stage(
 ) -> None:
     """Goes on without the result of the first stage, and leaves a dead letter for admins."""
     task = stages[0]
-    await enter_stage(writing, work, attempt, stages[1:], reason=f"{task} failed")
+    await enter_stage(writing, work, attempt, stages[1:], after=task, reason=f"{task} failed")
     await dead_letters.add(writing, work, task, attempt, error, context or {})
     await notify_event(writing)

@@ -10,7 +10,7 @@ from deemster.domain.ids import (
     SubmissionId,
     new_id,
 )
-from deemster.domain.job import PriorityClass
+from deemster.domain.job import PriorityClass, Task
 from deemster.domain.lifecycle import IN_STAGE, Event, State
 from deemster.domain.submission import AcceptedSubmission, NewSubmission
 from deemster.domain.verdict import Verdict
@@ -47,7 +47,14 @@ async def replace(connection: Connection, submission: SubmissionId) -> AcceptedS
         raise NotFound(f"The problem {problem} no longer exists.")
     if State(old["state"]) in IN_STAGE:
         # Nobody reads what its stages would add.
-        await advance(connection, Event.COMPLETE, submission, old["attempt"], reason="rejudged")
+        await advance(
+            connection,
+            Event.COMPLETE,
+            submission,
+            old["attempt"],
+            in_stage=Task(old["stages"][0]),
+            reason="rejudged",
+        )
     await uncount_scores(connection, submission)
     account = AccountId(old["account_id"])
     new = NewSubmission(

@@ -8,7 +8,7 @@ import structlog
 from deemster.domain.errors import LostRace
 from deemster.domain.ids import WorkId
 from deemster.domain.job import Task
-from deemster.domain.job_events import events_of
+from deemster.domain.job_events import events_of, stage_of
 from deemster.domain.lifecycle import Event
 from deemster.domain.retry_policy import (
     JUDGE_FAILED,
@@ -93,7 +93,7 @@ async def requeue(
     delay_s: float = 0,
 ) -> None:
     """Returns the task of a submission or execution to the queue, with a new job."""
-    step = await advance(writing, event, work, attempt, reason=reason)
+    step = await advance(writing, event, work, attempt, in_stage=stage_of(task), reason=reason)
     await outbox.add(
         writing,
         work,

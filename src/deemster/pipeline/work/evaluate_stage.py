@@ -7,7 +7,7 @@ from deemster.domain.job import Task
 from deemster.domain.judgement import OnCase
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import StoredAnalysis
-from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.pipeline.verdict.follow_up import end_stage
 from deemster.pipeline.work.timed_stage import SubmissionStage
 from deemster.store import analyses
 from deemster.store.pool import Connection, Pool, connection, transaction
@@ -43,5 +43,5 @@ class EvaluateStage(SubmissionStage, Generic[E]):
 
     async def settle(self, details: StageDetails, result: E) -> str:
         async with transaction(self.pool) as writing:
-            await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+            await end_stage(writing, details)
             return await self.evaluator.record(writing, details, result)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from deemster.domain.job import Task
 from deemster.domain.judgement import OnCase
 from deemster.domain.stage import StageDetails
-from deemster.pipeline.verdict.follow_up import enter_stage
+from deemster.pipeline.verdict.follow_up import end_stage
 from deemster.pipeline.work.timed_stage import SubmissionStage
 from deemster.store.pool import Pool, transaction
 from deemster.store.stages import count_scores
@@ -27,6 +27,6 @@ class FinalizeStage(SubmissionStage):
 
     async def settle(self, details: StageDetails, result: None) -> str:
         async with transaction(self.pool) as writing:
-            await enter_stage(writing, details.id, details.attempt, details.stages[1:])
+            await end_stage(writing, details)
             await count_scores(writing, details.id)
         return "finalized"

@@ -43,8 +43,8 @@ SELECT work_id, extract(epoch FROM pg_xact_commit_timestamp(xact::xid))::float A
  WHERE work_id = ANY (:ids::text[]) AND event IN ('complete', 'fail', 'cancel');
 
 -- name: list_in_stages
--- Lists submissions whose verdict is known and whose stages have not ended.
-SELECT id, attempt FROM work WHERE stages IS NOT NULL;
+-- Lists submissions whose verdict is known and whose stages have not ended, with the present one.
+SELECT id, attempt, stages[1] AS stage FROM work WHERE stages IS NOT NULL;
 
 -- name: list_waits
 -- Lists when submissions came and started, and whether they are of one account.

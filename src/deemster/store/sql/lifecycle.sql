@@ -1,10 +1,11 @@
 -- name: advance
--- Advances submissions, executions and requested analyses. Those missing in the answer had another state or attempt. A
--- worker that starts one gets the lease; one that ends, enters a stage or goes back to the queue has no lease any more.
+-- Advances submissions, executions and requested analyses. Those missing in the answer had another state, stage or
+-- attempt. A worker that starts one gets the lease; one that ends, enters a stage or goes back to the queue has no lease
+-- any more.
 WITH matching AS (
     SELECT s.id, s.state AS was FROM work s
       JOIN unnest(:ids::text[], :attempts::int[]) AS w (id, attempt) ON w.id = s.id AND w.attempt = s.attempt
-     WHERE s.state = ANY (:sources::text[])
+     WHERE s.state = ANY (:sources::text[]) AND s.stages[1] IS NOT DISTINCT FROM :in_stage::text
      ORDER BY s.id
        FOR UPDATE OF s
 ), advanced AS (

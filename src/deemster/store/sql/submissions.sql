@@ -189,7 +189,7 @@ SELECT COALESCE((SELECT c.stages FROM contest c WHERE c.id = contest_id),
 UPDATE submission SET archived_at = now()
  WHERE id = :id AND archived_at IS NULL AND staged_in IS NULL AND example IS NULL
    AND state IN ('ANALYZING', 'AI_EVALUATING', 'COMPLETED', 'FAILED', 'CANCELLED')
-RETURNING id, account_id, problem_id, revision, language, main, source, state, attempt, verdict, contest_id,
+RETURNING id, account_id, problem_id, revision, language, main, source, state, attempt, stages, verdict, contest_id,
           (SELECT w.webhook_url FROM work w WHERE w.id = submission.id AND w.webhook_format IS NULL) AS webhook_url;
 
 -- name: list_possibly_lost
