@@ -133,6 +133,40 @@ async def test_a_submission_cancelled_as_soon_as_it_is_judged_ends(pool: Pool) -
         assert await lock_state(acquired, submission) == (State.CANCELLED, 1)
 
 
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_a_job_that_is_taken_away_while_it_is_started_never_runs(
+    pool: Pool, is_cancelled: bool
+) -> None:
+    """A10, Q14: neither one that was cancelled nor one that the ending worker gives back."""
+    submission = await queued_submission(pool)
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+    steps: list[str] = []
+
+    class WatchedStage(EndlessStage):
+        async def run(self, details: SubmissionDetails, on_part: OnCase) -> None:
+            steps.append("run")
+            await super().run(details, on_part)
+
+    @asynccontextmanager
+    async def slot() -> AsyncIterator[None]:
+        yield
+        steps.append("leave slot")
+
+    def take_away() -> None:
+        if is_cancelled:
+            runs.abandon(submission)
+        else:
+            runs.give_back(lambda _: True)
+
+    execution = make_executor(pool, WatchedStage(), runs, on_start=take_away)
+    async with asyncio.timeout(PATIENCE_S):
+        await execution.run(submission, lambda _lease_s: None, slot())
+    assert (steps, len(runs)) == (["leave slot"], 0)
+    async with connection(pool) as acquired:
+        state = State.RUNNING if is_cancelled else State.QUEUED
+        assert await lock_state(acquired, submission) == (state, 1)
+
+
 async def test_clients_are_told_of_the_start_and_of_the_verdict_after_their_commits(
     pool: Pool, tmp_path: Path
 ) -> None:

@@ -224,10 +224,11 @@ class JobExecutor(Generic[D, R]):
     async def _run_stage(
         self, details: D, running: RunningJob, run_stage: ReadyRun[D, R]
     ) -> R | Exception:
-        # The worker may be ending already.
-        deadline_s = 0 if running.is_returned else self.stage.deadline_s(details)
+        if running.lost or running.is_returned:
+            # It was cancelled while it was started, or the worker is ending already.
+            return Unavailable("The job was taken from this worker before its run began.")
         try:
-            async with asyncio.timeout(deadline_s) as running.scope:
+            async with asyncio.timeout(self.stage.deadline_s(details)) as running.scope:
                 return await run_stage(details, running.count)
         except TimeoutError as fault:
             if running.scope is not None and running.scope.expired():
