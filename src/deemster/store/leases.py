@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from deemster.domain.ids import AccountId, WorkerId, WorkId, kind_of, work_id
@@ -23,6 +24,8 @@ class StaleLease:
     worker: WorkerId | None
     tries: int
     """How often the present task was started."""
+    beat_at: datetime | None
+    """When the lease was renewed; None: there is no lease."""
     stages: tuple[Task, ...] = ()
     """Those that are left of a submission that has its verdict, the present one first."""
 
@@ -114,10 +117,19 @@ async def find_stale(connection: Connection, *, limit: int) -> list[StaleLease]:
             row["attempt"],
             row["worker_id"],
             row["tries"],
+            row["beat_at"],
             tuple(map(Task, row["stages"] or ())),
         )
         async for row in SQL.find_stale(connection, limit=limit)
     ]
+
+
+async def end_stale(connection: Connection, stale: StaleLease) -> bool:
+    """Returns False if it was renewed since it was read, or a judge host reported a result."""
+    ended = await SQL.end_stale(
+        connection, id=stale.work, attempt=stale.attempt, beat_at=stale.beat_at
+    )
+    return ended is not None
 
 
 async def count_running(

@@ -7,8 +7,9 @@ import pytest
 from prometheus_client import REGISTRY
 
 from deemster.domain.errors import Conflict, LostRace, NotFound, Refused, Unavailable
-from deemster.domain.ids import SubmissionId, WorkerId
+from deemster.domain.ids import SubmissionId, WorkerId, new_id
 from deemster.domain.job import Task
+from deemster.domain.judge_host import JUDGE, JudgeId
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
 from deemster.domain.retry_policy import JUDGE_FAILED, MostTries
@@ -18,12 +19,24 @@ from deemster.pipeline.verdict import dead_letter_actions
 from deemster.pipeline.verdict.attempt import Caps, Full, settle
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge as rejudge_one
-from deemster.pipeline.verdict.retry import rescue, retry_or_fail
-from deemster.store import counters, dead_letters, leases, outbox, submissions, workers
+from deemster.pipeline.verdict.retry import rescue, rescue_one, retry_or_fail
+from deemster.store import (
+    counters,
+    dead_letters,
+    host_workers,
+    judge_hosts,
+    leases,
+    outbox,
+    remote_tasks,
+    submissions,
+    workers,
+)
 from deemster.store.audit import Actor
 from deemster.store.inline_artifacts import fetch
+from deemster.store.leases import StaleLease
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Pool, connection, transaction
+from deemster.store.remote_tasks import HostRoom
 from tests.builders import (
     judged,
     make_account,
@@ -32,6 +45,7 @@ from tests.builders import (
     make_submission,
     queue_submission,
     start_submission,
+    store_result,
 )
 
 
@@ -145,6 +159,70 @@ async def test_a_job_with_heartbeats_is_not_rescued(pool: Pool) -> None:
     await start_submission(pool, submission, lease_s=60)
     assert await rescue(pool, most_tries=MostTries(3, 3)) == 0
     assert (await view(pool, submission)).state is State.RUNNING
+
+
+async def find_stale(pool: Pool) -> list[StaleLease]:
+    async with connection(pool) as acquired:
+        return await leases.find_stale(acquired, limit=5)
+
+
+async def rescue_found(pool: Pool, stale: StaleLease, most_tries: int) -> bool:
+    async with transaction(pool) as writing:
+        return await rescue_one(writing, stale, most_tries)
+
+
+@pytest.mark.parametrize("most_tries", [1, 3])
+async def test_q6_a_worker_that_is_heard_again_before_its_rescue_keeps_its_job(
+    pool: Pool, most_tries: int
+) -> None:
+    """Q6: the watchdog reads many stale leases, and rescues one after the other."""
+    submission, worker = await make_submission(pool), WorkerId("wrk_me")
+    await start_submission(pool, submission, worker, lease_s=1e-6)
+    [stale] = await find_stale(pool)
+    async with connection(pool) as acquired:
+        await leases.renew(acquired, worker, {(submission, 1): JudgingProgress(1, 3)})
+    with pytest.raises(LostRace):
+        await rescue_found(pool, stale, most_tries)
+    found = await view(pool, submission)
+    assert (found.state, found.progress) == (State.RUNNING, JudgingProgress(1, 3))
+    assert await due(pool) == [(submission, 1)]
+    [still] = await find_stale(pool)
+    assert await rescue_found(pool, still, 3)
+
+
+async def test_m3_a_host_that_reports_a_result_before_its_rescue_keeps_its_job(
+    pool: Pool,
+) -> None:
+    """M3, Q6: on the last attempt the submission would fail, although it has a verdict."""
+    async with transaction(pool) as writing:
+        host = await judge_hosts.add(writing, "lab", created_by="ada")
+        worker = await host_workers.register(
+            writing, host, slots=1, execution_slots=1, versions={"python3": "3"}
+        )
+    assert worker is not None
+    submission = await make_submission(pool)
+    await start_submission(pool, submission, worker, lease_s=1e-6)
+    room = HostRoom(worker, host, None, None)
+    async with transaction(pool) as writing:
+        task = await remote_tasks.register(
+            writing, JudgeId(new_id(JUDGE)), submission, 1, Task.RUN, room
+        )
+    [stale] = await find_stale(pool)
+    async with transaction(pool) as writing:
+        await store_result(writing, task.judge_id, b"{}")
+    with pytest.raises(LostRace):
+        await rescue_found(pool, stale, 1)
+    assert (await view(pool, submission)).state is State.RUNNING
+
+
+async def test_q6_a_running_submission_without_a_lease_is_rescued(pool: Pool) -> None:
+    submission = await make_submission(pool)
+    await start_submission(pool, submission)
+    async with connection(pool) as acquired:
+        await acquired.execute("DELETE FROM lease")
+        await acquired.execute("UPDATE work SET changed_at = now() - interval '1 hour'")
+    assert await rescue(pool, most_tries=MostTries(3, 3)) == 1
+    assert (await view(pool, submission)).state is State.QUEUED
 
 
 async def test_jobs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: Pool) -> None:

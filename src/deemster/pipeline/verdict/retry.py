@@ -23,7 +23,7 @@ from deemster.metrics import FAILED_JOBS, RETRIES, STALLED_JOBS
 from deemster.pipeline.verdict.follow_up import give_up_stage
 from deemster.store import dead_letters, leases, outbox, workers
 from deemster.store.leases import StaleLease
-from deemster.store.lifecycle import advance
+from deemster.store.lifecycle import advance, lock_state
 from deemster.store.notifications import notify_event
 from deemster.store.pool import (
     AlsoWrite,
@@ -132,7 +132,7 @@ async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
             async with transaction(pool) as writing:
                 again = await rescue_one(writing, each, most_tries.of(each.task))
         except LostRace:
-            continue  # the job ended after all, or another keeper was first
+            continue  # the job goes on or has ended after all, or another keeper was first
         rescued += 1
         STALLED_JOBS.labels(each.task).inc()
         (RETRIES if again else FAILED_JOBS).labels(each.task).inc()
@@ -143,9 +143,16 @@ async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
 
 
 async def rescue_one(writing: Connection, stale: StaleLease, most_tries: int) -> bool:
-    """Returns True if there will be another attempt."""
+    """Returns True if there will be another attempt.
+
+    Raises LostRace if the worker, which was silent when the lease was read, is heard again.
+    """
     reason = f"worker {stale.worker or '?'} stopped sending heartbeats"
     work, task, attempt = stale.work, stale.task, stale.attempt
+    # First the work, then its lease, as all transactions lock them: two could wait for ever.
+    await lock_state(writing, work)
+    if stale.beat_at is not None and not await leases.end_stale(writing, stale):
+        raise LostRace(f"{work} is not stale any more: attempt {attempt} goes on.")
     again = stale.tries < most_tries
     if again:
         rescued = events_of(task).rescue

@@ -20,7 +20,7 @@ SELECT l.worker_id, l.work_id, l.attempt, s.stages, s.language, s.problem_id, a.
 -- name: find_stale
 -- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6). A
 -- stage without a lease waits for a worker. Work whose result a judge host has reported waits to be settled.
-(SELECT s.id, s.attempt, l.worker_id, s.attempt AS tries, s.stages
+(SELECT s.id, s.attempt, l.worker_id, l.beat_at, s.attempt AS tries, s.stages
    FROM work s
    LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
    LEFT JOIN worker w ON w.id = l.worker_id
@@ -33,7 +33,7 @@ SELECT l.worker_id, l.work_id, l.attempt, s.stages, s.language, s.problem_id, a.
   ORDER BY s.changed_at
   LIMIT :limit)
 UNION ALL
-(SELECT s.id, s.attempt, l.worker_id, s.stage_tries, s.stages
+(SELECT s.id, s.attempt, l.worker_id, l.beat_at, s.stage_tries, s.stages
    FROM work s
    JOIN lease l ON l.work_id = s.id
    LEFT JOIN worker w ON w.id = l.worker_id
@@ -44,6 +44,15 @@ UNION ALL
                        AND t.ended_at IS NULL)
   ORDER BY s.changed_at
   LIMIT :limit);
+
+-- name: end_stale$
+-- Ends a lease unless it was renewed since it was found to be stale, or a judge host has reported a result since.
+DELETE FROM lease l
+ WHERE l.work_id = :id AND l.attempt = :attempt AND l.beat_at = :beat_at
+   AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
+                    WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.worker_id = l.worker_id
+                      AND t.ended_at IS NULL)
+RETURNING true;
 
 -- name: count_running^
 -- Counts what runs of one kind: of a language, of an account, and all (Q9). Rejudges do not count for the account.
