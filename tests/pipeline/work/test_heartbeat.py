@@ -1,16 +1,19 @@
 """The worker's row is kept up to date."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
-from deemster.domain.ids import WorkerId
+from deemster.domain.ids import WORKER, WorkerId, new_id
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done
+from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.work.consumers import Consumers
 from deemster.pipeline.work.heartbeat import (
     BOOT_ID,
     Heartbeat,
+    RunningJobs,
     host_name,
     is_alive,
     process_name,
@@ -92,6 +95,39 @@ async def test_q6_a_worker_taken_for_dead_abandons_only_what_it_has_started(
         one.is_started = True
         await heartbeat.beat(consumers)
         assert (one.lost, other.lost) == (True, False)
+
+
+async def test_q6_a_new_run_of_a_submission_ends_the_older_one_when_it_has_started(
+    pool: Pool,
+) -> None:
+    """Q6: the worker was silent, and got its own rescued job before it noticed that."""
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+    details = await start_submission(pool, await make_submission(pool), runs.worker)
+    with runs.tracked(replace(details, attempt=details.attempt + 1), 1) as newer:
+        with runs.tracked(details, 1) as older:
+            runs.mark_started(older)
+            assert (older.lost, newer.lost) == (False, False)
+            runs.mark_started(newer)
+            assert (older.lost, newer.lost) == (True, False)
+        assert len(runs) == 1
+        runs.abandon(details.id)
+        assert newer.lost
+
+
+async def test_q1_a_job_delivered_twice_does_not_disturb_the_run_that_has_started(
+    pool: Pool,
+) -> None:
+    """Q1, Q5: the second start fails; the first run keeps its lease, and can be ended."""
+    runs = RunningJobs(pool, WorkerId(new_id(WORKER)))
+    details = await start_submission(pool, await make_submission(pool), runs.worker)
+    with runs.tracked(details, 1) as first:
+        runs.mark_started(first)
+        with runs.tracked(details, 1) as second:
+            await runs.beat()
+            assert (first.lost, second.lost) == (False, False)
+        await cancel(pool, details.id)
+        await runs.beat()
+        assert first.lost
 
 
 async def test_q6_a_worker_of_another_boot_counts_as_dead_only_if_it_is_silent(

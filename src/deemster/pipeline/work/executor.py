@@ -216,7 +216,7 @@ class JobExecutor(Generic[D, R]):
         lease = NewLease(self.running_jobs.worker, self.lease_s)
         async with connection(self.starting_pool or self.pool) as acquired:
             await start_found(acquired, found, lease, caps=self.caps)
-        running.is_started = True
+        self.running_jobs.mark_started(running)
         self.on_start()
         self.running_jobs.counts.start(self.stage.task)
         count_start(details)

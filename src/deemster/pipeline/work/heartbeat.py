@@ -33,7 +33,7 @@ MAX_SHOWN_CASES: Final = 300
 log = structlog.get_logger()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class RunningJob:
     details: WorkDetails
     scope: asyncio.Timeout | None = None
@@ -78,7 +78,10 @@ class RunningJobs:
         self._pool = pool
         self.worker = worker
         self.counts = StageCounts()
-        self._running: dict[WorkId, RunningJob] = {}
+        self._running: list[RunningJob] = []
+        """A submission may be here twice: until this worker learns that it has lost the first
+        run, and until it learns that it can't start a job that was delivered twice.
+        """
         self._gives_back: Callable[[WorkDetails], bool] = lambda _: False
 
     def __len__(self) -> int:
@@ -88,43 +91,57 @@ class RunningJobs:
     def tracked(self, details: WorkDetails, parts: int) -> Iterator[RunningJob]:
         """`parts` are counted as progress: the cases of a submission."""
         job = RunningJob(details, total=parts, is_returned=self._gives_back(details))
-        self._running[details.id] = job
+        self._running.append(job)
         try:
             yield job
         finally:
-            if self._running.get(details.id) is job:
-                del self._running[details.id]
+            self._running.remove(job)
+
+    def mark_started(self, job: RunningJob) -> None:
+        """Its start is committed, so runs of earlier attempts on this worker are lost."""
+        job.is_started = True
+        started = [each for each in self._of(job.details.id) if each.is_started]
+        newest = max(each.details.attempt for each in started)
+        for each in started:
+            if each.details.attempt < newest:
+                self._abandon(each)
 
     async def beat(self) -> None:
         """Renews the leases, reports progress, and abandons jobs that this worker has lost."""
-        running = [job for job in self._running.values() if job.is_started]
+        running = [job for job in self._running if job.is_started and not job.lost]
         if not running:
             return
         shown = {(job.details.id, job.details.attempt): job.progress for job in running}
         async with connection(self._pool) as acquired:
             ours = await leases.renew(acquired, self.worker, shown)
         for job in running:
-            if job.details.id not in ours and self._running.get(job.details.id) is job:
-                self.abandon(job.details.id)
+            if job.details.id not in ours and job in self._running:
+                self._abandon(job)
 
     def abandon(self, work: WorkId) -> None:
-        job = self._running.get(work)
-        if job is not None and not job.lost:
-            log.info("run.abandoned", **id_field(work), attempt=job.details.attempt)
+        for job in self._of(work):
+            self._abandon(job)
+
+    def _of(self, work: WorkId) -> list[RunningJob]:
+        return [job for job in self._running if job.details.id == work]
+
+    def _abandon(self, job: RunningJob) -> None:
+        if not job.lost:
+            log.info("run.abandoned", **id_field(job.details.id), attempt=job.details.attempt)
             job.abandon()
 
     def give_back(self, chosen: Callable[[WorkDetails], bool]) -> None:
         """Returns these jobs to the queue, also those that start from now on."""
         self._gives_back = chosen
-        for job in self._running.values():
+        for job in self._running:
             if chosen(job.details):
                 job.give_back()
 
     def abandon_all(self) -> None:
         """Abandons all jobs that this worker has leases for."""
-        for job in list(self._running.values()):
+        for job in self._running:
             if job.is_started:
-                self.abandon(job.details.id)
+                self._abandon(job)
 
 
 class Heartbeat:
