@@ -123,6 +123,30 @@ async def test_each_user_has_one_language_server_the_newest(ada: Api, pool: Pool
             assert await message(newer) == {}
 
 
+REFUSE_TO_CANCEL = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE 'the database goes down' USING ERRCODE = 'cannot_connect_now'; END $$;
+CREATE TRIGGER refuse BEFORE UPDATE ON work FOR EACH ROW
+    WHEN (NEW.state = 'CANCELLED' AND NEW.id = '{older}') EXECUTE FUNCTION refuse();
+"""
+
+
+async def test_a_server_whose_start_fails_after_it_was_accepted_is_ended(
+    ada: Api, pool: Pool
+) -> None:
+    """E9: otherwise nobody would end it before its idle limit."""
+    async with open_server(ada):
+        older = await started(pool)
+        async with connection(pool) as acquired:
+            await acquired.execute(REFUSE_TO_CANCEL.format(older=older.id))
+        async with open_server(ada) as newer:
+            assert "the database goes down" in (await message(newer))["params"]["message"]
+            assert await close_code(newer) == 1013
+        assert await servers(pool) == [older.id]
+        async with connection(pool) as acquired:
+            await acquired.execute("DROP TRIGGER refuse ON work")
+
+
 async def test_a_client_is_told_that_no_language_server_is_free(
     ada: Api, pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

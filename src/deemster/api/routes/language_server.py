@@ -44,13 +44,14 @@ async def serve_language_server(socket: WebSocket) -> None:
 async def relay(live: LiveSocket) -> int:
     execution = await start(live)
     try:
+        await end_older(live)
         return await LanguageServerConnection(live, execution).serve()
     finally:
         await asyncio.shield(end(live.state.pool, execution))
 
 
 async def start(live: LiveSocket) -> ExecutionId:
-    """Starts a language server. Each user has at most one: the newest."""
+    """Starts a language server, which the caller of this function must end."""
     state, name = live.state, live.socket.query_params.get("language", "")
     if not state.settings.language_servers:
         raise NotFound("This judge runs no language servers.")
@@ -59,15 +60,19 @@ async def start(live: LiveSocket) -> ExecutionId:
         raise NotFound(f"There is no language server for {language.name}.")
     async with state.admission.rate_tokens() as tokens:
         await state.admission.admit_execution(live.socket, live.caller, tokens)
-        execution = await state.executions.accept.start_language_server(
+        return await state.executions.accept.start_language_server(
             live.caller, language, language_server_limits(state.settings)
         )
-    async with connection(state.pool) as acquired:
+
+
+async def end_older(live: LiveSocket) -> None:
+    """Each user has at most one language server: the newest."""
+    pool = live.state.pool
+    async with connection(pool) as acquired:
         unfinished = await executions.unfinished_language_servers(acquired, live.caller.id)
     for older in unfinished[1:]:
         with suppress(Conflict, NotFound):  # it has ended meanwhile
-            await cancel(state.pool, older)
-    return execution
+            await cancel(pool, older)
 
 
 async def end(pool: Pool, execution: ExecutionId) -> None:
