@@ -1,12 +1,19 @@
 """M2: a host gets one task more than it has slots, after all hosts that have a free slot."""
 
+from deemster.domain.execution import ProgramIo
 from deemster.domain.ids import WorkerId, new_id
 from deemster.domain.job import Task
 from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, TASKS_AHEAD, JudgeHostId, JudgeId
 from deemster.store import host_workers, judge_hosts, remote_tasks
 from deemster.store.pool import Pool, transaction
 from deemster.store.remote_tasks import HostRoom, RemoteTask
-from tests.builders import make_submission, queue_submission, start_submission, store_result
+from tests.builders import (
+    make_execution,
+    make_submission,
+    queue_submission,
+    start_submission,
+    store_result,
+)
 
 
 async def make_room(pool: Pool, name: str, slots: int) -> HostRoom:
@@ -82,3 +89,33 @@ async def test_m5_a_result_that_waits_for_another_host_is_not_settled_again_and_
     async with transaction(pool) as reading:
         found = await remote_tasks.list_unsettled(reading, older_than_s=-60, limit=10)
     assert found == [lost.number]
+
+
+async def test_m3_work_that_a_host_could_take_is_seen_besides_that_of_the_caller(
+    pool: Pool,
+) -> None:
+    """M3: submissions of another language, and batch executions, but no typed input."""
+    await make_room(pool, "one", 1)
+
+    async def others(language: str, *excluded: JudgeHostId, executes: bool = False) -> bool:
+        async with transaction(pool) as reading:
+            return await remote_tasks.has_room_for_others(
+                reading, language, executes=executes, excluded=excluded, ahead=0
+            )
+
+    assert not await others("c")
+    await make_execution(pool, io=ProgramIo.TERMINAL)
+    assert not await others("c")
+    await make_submission(pool)
+    assert await others("c")
+    assert not await others("python3")
+    assert await others("python3", executes=True)
+    await make_execution(pool, io=ProgramIo.BATCH)
+    assert await others("python3")
+    two = await make_room(pool, "two", 1)
+    async with transaction(pool) as writing:
+        await judge_hosts.pause(writing, two.host, "test")
+        await writing.execute("UPDATE worker SET draining_at = now() WHERE id = $1", two.worker)
+    async with transaction(pool) as reading:
+        one = await reading.fetchval("SELECT id FROM judge_host WHERE name = 'one'")
+    assert not await others("c", one), "the other one is paused"

@@ -112,6 +112,28 @@ async def find_host(
     return None
 
 
+async def has_room_for_others(
+    connection: Connection,
+    language: str,
+    *,
+    executes: bool,
+    excluded: Collection[JudgeHostId],
+    ahead: int,
+) -> bool:
+    """Whether a host could take work that waits and needs another language, or slots for the
+    other kind of work; `ahead` holds for submissions and analyses.
+    """
+    found = await SQL.has_room_for_others(
+        connection,
+        language=language,
+        executes=executes,
+        excluded=list(excluded),
+        fresh_s=FRESH_S,
+        ahead=ahead,
+    )
+    return bool(found)
+
+
 async def room_for(connection: Connection, language: str) -> Room:
     row = await SQL.count_hosts_with(connection, language=language, silent_s=SILENT_S)
     return Room(row["hosts"], row["local"], row["free_local"])

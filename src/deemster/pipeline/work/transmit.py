@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,6 +16,7 @@ from deemster.domain.job_events import events_of
 from deemster.domain.judge_host import JUDGE, TASKS_AHEAD, JudgeHostId, JudgeId, JudgeOn
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
+from deemster.pipeline.queue.slots import GivenBack
 from deemster.pipeline.remote.messages import HostTask
 from deemster.pipeline.remote.tasks import (
     TaskBuilder,
@@ -35,11 +37,21 @@ log = structlog.get_logger()
 
 LOOK_S: Final = 0.2
 """Longest pause between two looks for a free slot; a notice ends it earlier."""
+WAIT_S: Final = 1.0
+"""Longest wait of a job for a host; after that it goes back to its queue."""
+SHORTEST_PAUSE_S: Final = 0.2
+LONGEST_PAUSE_S: Final = 5.0
+PAUSE_SHARE: Final = 0.1
+"""Share of the time that a job has waited already for which it lets others pass: a job is late
+by at most this share when a host gets room for it meanwhile."""
 FULL_S: Final = 0.5
 AVOIDED_S: Final = 5.0
 """A host that could not be reached gets no task for this time."""
 
 
+Started = tuple[RemoteTask, HostRoom]
+Needed = tuple[str, str]
+"""What a job needs of a host: the language, and slots for this kind of work."""
 Push = Callable[[HostRoom, HostTask], Awaitable[None]]
 """Sends a task to the address of a host; raises Unavailable if the host does not take it."""
 
@@ -64,8 +76,12 @@ class Transmitter:
     _avoided: dict[JudgeHostId, float] = field(default_factory=dict)
     _picking: asyncio.Lock = field(default_factory=asyncio.Lock)
     """One job at a time picks a host, so that two do not take the same slot."""
-    _full: set[tuple[str, str]] = field(default_factory=set)
-    """Languages and kinds of work for which no host had room at the last look."""
+    _full: dict[Needed, float] = field(default_factory=dict)
+    """What no host had room for at the last look, with the time until which this counts."""
+    _waiting: Counter[Needed] = field(default_factory=Counter)
+    """How many jobs wait for a host now, by what they need."""
+    _lets_pass_until: float = 0.0
+    """Until this time, jobs for which no host has room let others pass."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         job = delivered.job
@@ -74,6 +90,8 @@ class Transmitter:
             return await self._transmit(job)
         except Full:
             return RetryLater(FULL_S)
+        except GivenBack:
+            raise  # the queue keeps the job
         except LostRace as lost:
             log.info("job.dropped", **id_field(job.work), reason=str(lost))
         except Unavailable as fault:
@@ -93,33 +111,76 @@ class Transmitter:
         if not can_be_remote(details):
             await self.send_to_workers(job)
             return Done()
-        while (found := await self._begin_once(job, details)) is None:
+        found = await self._begin_once(job, details)
+        if found is None and not await self._is_for_workers(details):
+            if self._is_crowded(details):
+                return RetryLater(pause_s(details))
+            found = await self._wait_for_host(job, details)
+        if found is None:
             if await self._is_for_workers(details):
                 await self.send_to_workers(job)
                 return Done()
-            await self.wait_for_room(LOOK_S)
-            self._full.clear()
+            return await self._go_back(job, details)
         task, room = found
         self.on_start()
         await self._send(task, room)
         return Done()
 
-    async def _begin_once(
-        self, job: Job, details: WorkDetails
-    ) -> tuple[RemoteTask, HostRoom] | None:
+    async def _wait_for_host(self, job: Job, details: WorkDetails) -> Started | None:
+        """None: no host has room for a while, or a local worker runs the job."""
+        needed, give_up_at = needed_for(details), time.monotonic() + WAIT_S
+        self._waiting[needed] += 1
+        try:
+            while (left_s := give_up_at - time.monotonic()) > 0:
+                await self.wait_for_room(min(left_s, LOOK_S))
+                self._full.clear()
+                found = await self._begin_once(job, details)
+                if found is not None or await self._is_for_workers(details):
+                    return found
+        finally:
+            self._waiting[needed] -= 1
+        return None
+
+    async def _go_back(self, job: Job, details: WorkDetails) -> RetryLater:
+        """Gives the slot away; the next delivery of the job reads its state again.
+
+        Mostly, all jobs behind this one need the same hosts. Then the job gets its place back,
+        so that the queue keeps its order: a job that was delayed goes behind others of its
+        priority on Redis. But if a host has room for other work that waits, jobs that get their
+        place back would be delivered first again, and block it. So they are delayed meanwhile.
+        """
+        async with connection(self.pool) as acquired:
+            is_blocking = await remote_tasks.has_room_for_others(
+                acquired,
+                details.language,
+                executes=details.task.kind == "execution",
+                excluded=self._unreachable(),
+                ahead=self._tasks_ahead,
+            )
+        if not is_blocking:
+            raise GivenBack(f"No host has room for {job.work}.")
+        self._lets_pass_until = time.monotonic() + WAIT_S
+        return RetryLater(pause_s(details))
+
+    def _is_crowded(self, details: WorkDetails) -> bool:
+        """Whether the job lets others pass at once. One job of each need always waits, so that
+        a host that gets room has a job at once.
+        """
+        is_letting_pass = time.monotonic() < self._lets_pass_until
+        return is_letting_pass and self._waiting[needed_for(details)] > 0
+
+    async def _begin_once(self, job: Job, details: WorkDetails) -> Started | None:
         """Does not look again for a job that needs the same as another one that waits."""
-        needed = details.language, details.task.kind
+        needed = needed_for(details)
         async with self._picking:
-            if needed in self._full:
+            if time.monotonic() < self._full.get(needed, 0.0):
                 return None
             found = await self._begin(job, details)
             if found is None:
-                self._full.add(needed)
+                self._full[needed] = time.monotonic() + LOOK_S
             return found
 
-    async def _begin(
-        self, job: Job, details: WorkDetails
-    ) -> tuple[RemoteTask, HostRoom] | None:
+    async def _begin(self, job: Job, details: WorkDetails) -> Started | None:
         """Starts the attempt on a host with a free slot; None: there is no such host."""
         async with connection(self.starting_pool or self.pool) as acquired:
             room = await remote_tasks.find_host(
@@ -145,8 +206,11 @@ class Transmitter:
     def _ahead(self, details: WorkDetails) -> int:
         """Executions never wait for a slot of a host, and no job does if a local worker could
         have a free slot."""
-        is_patient = self.judge_on is JudgeOn.HOSTS and details.task.kind != "execution"
-        return TASKS_AHEAD if is_patient else 0
+        return 0 if details.task.kind == "execution" else self._tasks_ahead
+
+    @property
+    def _tasks_ahead(self) -> int:
+        return TASKS_AHEAD if self.judge_on is JudgeOn.HOSTS else 0
 
     def _unreachable(self) -> list[JudgeHostId]:
         now = time.monotonic()
@@ -210,3 +274,12 @@ class Transmitter:
                 )
         except LostRace:
             await self._forget(task)
+
+
+def needed_for(details: WorkDetails) -> Needed:
+    return details.language, details.task.kind
+
+
+def pause_s(details: WorkDetails) -> float:
+    """The longer a job has waited, the more others may have to pass it."""
+    return min(max(PAUSE_SHARE * details.age_s, SHORTEST_PAUSE_S), LONGEST_PAUSE_S)

@@ -18,6 +18,28 @@ SELECT w.id AS worker_id, w.judge_host_id AS host_id, w.address, w.speed
           room.free <= 0, (:revision::text = ANY (w.data)) DESC NULLS LAST, room.free DESC, w.speed DESC NULLS LAST, w.id
  LIMIT 1;
 
+-- name: has_room_for_others$
+-- Tells whether a host could take some work that waits, in another language or for slots of the other kind.
+SELECT EXISTS (
+    SELECT FROM (
+        SELECT DISTINCT s.language, s.kind = 'execution' AS executes FROM work s
+         WHERE s.state IN ('PENDING', 'QUEUED')
+           AND (s.kind <> 'execution' OR (SELECT x.io FROM execution x WHERE x.work_id = s.id) = 'batch')
+        UNION
+        SELECT s.language, false FROM work s
+         WHERE s.stages IS NOT NULL AND s.stages[1] = 'submission:analyze'
+           AND NOT EXISTS (SELECT FROM lease l WHERE l.work_id = s.id)) waiting
+      JOIN worker w ON waiting.language = ANY (w.languages)
+      JOIN judge_host h ON h.id = w.judge_host_id
+     WHERE w.gone_at IS NULL AND w.draining_at IS NULL AND h.paused_at IS NULL AND h.revoked_at IS NULL
+       AND w.seen_at > now() - make_interval(secs => :fresh_s) AND NOT w.judge_host_id = ANY (:excluded::text[])
+       AND NOT (waiting.language = :language AND waiting.executes = :executes::bool)
+       AND (SELECT count(*) FROM remote_task t
+              JOIN lease l ON l.work_id = t.work_id AND l.attempt = t.attempt AND l.worker_id = t.worker_id
+             WHERE t.worker_id = w.id AND t.ended_at IS NULL AND (t.task = 'execution:run') = waiting.executes
+               AND NOT EXISTS (SELECT FROM host_message m WHERE m.judge_id = t.judge_id))
+           < CASE WHEN waiting.executes THEN w.execution_slots ELSE w.slots + :ahead::int END);
+
 -- name: count_hosts_with^
 -- Counts live hosts that have a language, whether they have room or not; and free slots of local workers.
 SELECT count(*) FILTER (WHERE w.judge_host_id IS NOT NULL) AS hosts,
