@@ -223,6 +223,11 @@ async def list_unsettled(
     return [row["number"] async for row in rows]
 
 
+async def end_silent_checks(connection: Connection) -> list[WorkId]:
+    """Lets the results count without a check whose host is gone or silent; returns the work."""
+    return [work_id(row["work_id"]) async for row in SQL.end_silent_checks(connection)]
+
+
 async def siblings(connection: Connection, work: WorkId, attempt: int) -> list[SiblingTask]:
     return [
         SiblingTask(

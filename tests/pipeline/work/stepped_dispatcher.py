@@ -72,10 +72,13 @@ class Dispatcher:
         lock: Any = None  # the handler leaves the lock of the job as it is
         await self.transmitter.handle(DeliveredJob(job, lock))
 
-    async def receive(self, number: int) -> None:
+    @property
+    def receiver(self) -> Receiver:
         double_judging = DoubleJudging(self.pool, self.share, self.transmitter.deliver)
-        artifacts = make_artifacts(self.directory)
-        await Receiver(self.pool, artifacts, TRIES, double_judging).receive(number)
+        return Receiver(self.pool, make_artifacts(self.directory), TRIES, double_judging)
+
+    async def receive(self, number: int) -> bool:
+        return await self.receiver.receive(number)
 
 
 @dataclass(slots=True)

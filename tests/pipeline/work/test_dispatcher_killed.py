@@ -12,13 +12,14 @@ from deemster.domain.execution import ExecutionResult, OutputChunk, ProgramIo, S
 from deemster.domain.ids import SubmissionId, WorkId, new_id
 from deemster.domain.job import Job, Task
 from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, Purpose
+from deemster.domain.retry_policy import MostTries
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.remote.messages import ExecuteOutcome, Failure, Finish, JudgeOutcome
 from deemster.pipeline.remote.tasks import read_details
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.retry import rescue
-from deemster.store import counters, host_workers, judge_hosts, remote_tasks
+from deemster.store import counters, host_workers, judge_hosts, remote_tasks, workers
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.remote_tasks import HostRoom
 from tests.builders import (
@@ -177,6 +178,52 @@ async def test_m5_a_killed_receiver_still_compares_two_hosts(
             assert await judge_hosts.refusals(reading) == {}
         if is_done:
             break
+
+
+LEASE = "SELECT worker_id FROM lease WHERE work_id = $1"
+STATE = "SELECT state FROM submission WHERE id = $1"
+MAKE_OLD = "UPDATE host_message SET received_at = now() - interval '1 hour'"
+
+
+async def test_m5_the_result_of_a_cancelled_submission_waits_for_no_check(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """M3, M5: the dispatcher does not look at it again and again."""
+    one, two = await make_room(pool), await make_room(pool, name="two")
+    dispatcher = Dispatcher(pool, tmp_path, LONG_S, [], share=1)
+    work, number = await report(pool, one, Task.RUN, JUDGED)
+    assert not await dispatcher.receive(number), "it waits"
+    async with connection(pool) as acquired:
+        assert await acquired.fetchval(LEASE, work) == two.worker
+        await acquired.execute(MAKE_OLD)
+    assert await dispatcher.receiver.receive_waiting() == 0
+    await cancel(pool, work)
+    assert await dispatcher.receiver.receive_waiting() == 1
+    async with connection(pool) as reading:
+        assert await remote_tasks.list_unsettled(reading, older_than_s=0, limit=9) == []
+        assert await judge_hosts.refusals(reading) == {"superseded_judge_id": 1}
+    assert await dispatcher.receiver.receive_waiting() == 0
+
+
+async def test_m5_the_first_verdict_counts_if_the_host_that_checks_it_dies(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """Q6, M5: also in the last attempt; the watchdog neither repeats nor fails it."""
+    one, two = await make_room(pool), await make_room(pool, name="two")
+    dispatcher = Dispatcher(pool, tmp_path, LONG_S, [], share=1)
+    work, number = await report(pool, one, Task.RUN, JUDGED)
+    assert not await dispatcher.receive(number)
+    async with connection(pool) as acquired:
+        await workers.mark_gone(acquired, [two.worker])
+        await acquired.execute(MAKE_OLD)
+    assert await rescue(pool, most_tries=MostTries(1, 1)) == 0
+    assert await dispatcher.receiver.receive_waiting() == 1
+    assert await rescue(pool, most_tries=MostTries(1, 1)) == 0
+    async with connection(pool) as reading:
+        assert await reading.fetchval(STATE, work) == "COMPLETED"
+        assert await reading.fetchval(ENDS, "complete") == 1
+        assert await reading.fetchval(LEFT) == 0
+        assert await judge_hosts.refusals(reading) == {}
 
 
 @pytest.mark.parametrize("address", [None, "http://127.0.0.1:9"])

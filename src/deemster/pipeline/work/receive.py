@@ -12,6 +12,7 @@ from deemster.domain.errors import LostRace, Refused, Unavailable
 from deemster.domain.execution import ExecutionDetails
 from deemster.domain.job import NO_STAGES, StagePolicy
 from deemster.domain.judge_host import Purpose
+from deemster.domain.lifecycle import IN_STAGE, State
 from deemster.domain.retry_policy import MostTries
 from deemster.domain.stage import StageDetails
 from deemster.domain.stage_counts import RETRY
@@ -93,21 +94,25 @@ class Receiver:
         return Done()
 
     async def receive_waiting(self) -> int:
-        """Settles results whose jobs the queue lost; returns how many they were."""
+        """Settles results whose jobs the queue lost, and those whose check was lost with its
+        host; returns how many were settled or dropped.
+        """
         async with connection(self.pool) as acquired:
+            for work in await remote_tasks.end_silent_checks(acquired):
+                log.warning("judge_twice.host_lost", **id_field(work))
             numbers = await remote_tasks.list_unsettled(
                 acquired, older_than_s=WAITING_S, limit=BATCH
             )
-        for number in numbers:
-            await self.receive(number)
-        return len(numbers)
+        return sum([await self.receive(number) for number in numbers])
 
-    async def receive(self, number: int) -> None:
-        """Settles the result of the task with this number, unless that has been done."""
+    async def receive(self, number: int) -> bool:
+        """Settles the result of the task with this number, or drops it. False: that was done
+        before, or the result waits for that of another host.
+        """
         async with connection(self.pool) as acquired:
             found = await remote_tasks.find_result(acquired, number)
             if found is None:
-                return  # delivered twice
+                return False  # delivered twice
             task, body = found
             details = await read_details(acquired, task.task, task.work)
         try:
@@ -116,20 +121,16 @@ class Receiver:
             log.warning(
                 "result.unreadable", judgeId=task.judge_id, error=fault_text(fault.errors()[0])
             )
-            await self.drop(task, DropReason.UNREADABLE)
-            return
-        if details is None or details.attempt != task.attempt:
-            await self.drop(task, DropReason.SUPERSEDED)
-            return
+            return await self.drop(task, DropReason.UNREADABLE)
+        if details is None or not is_awaited(task, details):
+            return await self.drop(task, DropReason.SUPERSEDED)
         try:
             result = await self._settle(task, details, finish)
         except LostRace:
-            await self.drop(task, DropReason.SUPERSEDED)
-            return
+            return await self.drop(task, DropReason.SUPERSEDED)
         except UNSTORABLE as fault:
             log.warning("result.unreadable", judgeId=task.judge_id, error=type(fault).__name__)
-            await self.drop(task, DropReason.UNREADABLE)
-            return
+            return await self.drop(task, DropReason.UNREADABLE)
         if result != WAITS:
             self.on_end()
         if result not in {WAITS, RETRY, FAILED}:
@@ -142,11 +143,12 @@ class Receiver:
             attempt=task.attempt,
             result=result,
         )
+        return result != WAITS
 
-    async def drop(self, task: RemoteTask, reason: DropReason) -> None:
-        """Counts it once, in the transaction that ends the task."""
+    async def drop(self, task: RemoteTask, reason: DropReason) -> bool:
+        """Counts it once, in the transaction that ends the task. False: it was ended before."""
         async with transaction(self.pool) as writing:
-            if await remote_tasks.end(writing, task.judge_id, None):
+            if is_first := await remote_tasks.end(writing, task.judge_id, None):
                 await judge_hosts.count_refusal(writing, reason)
                 log.warning(
                     "result.dropped",
@@ -155,6 +157,7 @@ class Receiver:
                     hostId=task.host,
                     reason=reason,
                 )
+        return is_first
 
     async def _settle(self, task: RemoteTask, details: WorkDetails, finish: Finish) -> str:
         """The task ends in the transaction that settles its result."""
@@ -210,6 +213,13 @@ class Receiver:
             also=ending(task),
         )
         return RETRY if again else FAILED
+
+
+def is_awaited(task: RemoteTask, details: WorkDetails) -> bool:
+    """Whether the attempt still runs: not if the work was cancelled, or given to others."""
+    runs_in = IN_STAGE if isinstance(details, StageDetails) else {State.RUNNING}
+    is_running = details.state in runs_in and details.task is task.task
+    return is_running and details.attempt == task.attempt
 
 
 def ending(task: RemoteTask) -> AlsoWrite:

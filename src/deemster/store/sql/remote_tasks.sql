@@ -116,6 +116,28 @@ WITH ended AS (
 )
 SELECT count(*) = 1 FROM ended;
 
+-- name: end_silent_checks
+-- If a host that checks the result of another is gone or silent, ends its task and gives the lease back to a host that
+-- has reported.
+WITH silent AS (
+    SELECT l.work_id, l.attempt, l.worker_id, r.worker_id AS reporter
+      FROM lease l
+      LEFT JOIN worker w ON w.id = l.worker_id
+     CROSS JOIN LATERAL (SELECT t.worker_id FROM remote_task t JOIN host_message m ON m.judge_id = t.judge_id
+                          WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.ended_at IS NULL
+                          ORDER BY t.number LIMIT 1) r
+     WHERE (l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL)
+       AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m ON m.judge_id = t.judge_id
+                        WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.worker_id = l.worker_id
+                          AND t.ended_at IS NULL)
+), ended AS (
+    UPDATE remote_task t SET ended_at = now() FROM silent s
+     WHERE t.work_id = s.work_id AND t.attempt = s.attempt AND t.worker_id = s.worker_id AND t.ended_at IS NULL
+)
+UPDATE lease l SET worker_id = s.reporter, beat_at = now() FROM silent s
+ WHERE l.work_id = s.work_id AND l.attempt = s.attempt AND l.worker_id = s.worker_id
+RETURNING l.work_id;
+
 -- name: list_unsettled
 -- Lists numbers of tasks whose results have waited for a while, unless another host has the lease: then the results
 -- wait for that host's.
