@@ -85,7 +85,10 @@ async def test_m5_a_result_that_waits_for_another_host_is_not_settled_again_and_
     async with transaction(pool) as writing:
         for task in (lost, waiting):
             await store_result(writing, task.judge_id, b"{}")
-        await remote_tasks.move_lease(writing, waiting.work, waiting.attempt, to=two.worker)
+        moved = await remote_tasks.move_lease(
+            writing, waiting.work, waiting.attempt, holder=one.worker, to=two.worker
+        )
+        assert moved
     async with transaction(pool) as reading:
         found = await remote_tasks.list_unsettled(reading, older_than_s=-60, limit=10)
     assert found == [lost.number]

@@ -242,10 +242,12 @@ async def siblings(connection: Connection, work: WorkId, attempt: int) -> list[S
 
 
 async def move_lease(
-    connection: Connection, work: WorkId, attempt: int, *, to: WorkerId
+    connection: Connection, work: WorkId, attempt: int, *, holder: WorkerId, to: WorkerId
 ) -> bool:
-    """False: the attempt has ended."""
-    moved = await SQL.move_lease(connection, work=work, attempt=attempt, worker=to)
+    """False: the attempt has ended, or the holder has the lease no longer."""
+    moved = await SQL.move_lease(
+        connection, work=work, attempt=attempt, holder=holder, receiver=to
+    )
     return bool(moved)
 
 

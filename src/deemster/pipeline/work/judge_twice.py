@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 from pydantic import ValidationError
 
-from deemster.domain.errors import LostRace, Unavailable
+from deemster.domain.errors import Unavailable
 from deemster.domain.ids import new_id
 from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, JudgeHostId, JudgeId, Purpose
 from deemster.domain.submission import SubmissionDetails
@@ -57,7 +57,9 @@ class DoubleJudging:
     async def agree(
         self, task: RemoteTask, details: SubmissionDetails, finish: Finish
     ) -> Agreement | None:
-        """None: another host is asked, or has not answered yet."""
+        """None: another host is asked, or has not answered yet, or another receiver of a result
+        is at it.
+        """
         if not self.share and task.purpose is Purpose.RUN:
             only = HostResult(task.host, task.judge_id, outcome_in(finish, details))
             return Agreement(only, [only])
@@ -65,7 +67,7 @@ class DoubleJudging:
             found = await remote_tasks.siblings(acquired, task.work, task.attempt)
         siblings = [each for each in found if not each.is_ended]
         results = [host_result(each, details) for each in siblings if each.body is not None]
-        if len(results) < len(siblings):
+        if not results or len(results) < len(siblings):
             return None
         agreement = decide(results)
         purpose = Purpose.CHECK if len(results) == 1 else Purpose.DECIDE
@@ -86,7 +88,11 @@ class DoubleJudging:
         results: Sequence[HostResult],
         purpose: Purpose,
     ) -> bool:
-        """Gives the submission to one more host. False: there is none that could do it."""
+        """Gives the submission to one more host. False: there is none that could do it.
+
+        The lease moves from the host whose result was received. So if two processes receive
+        the same result, only one of them asks a host.
+        """
         async with transaction(self.pool) as writing:
             room = await remote_tasks.find_host(
                 writing,
@@ -100,10 +106,10 @@ class DoubleJudging:
             if room is None or len(results) > 2:
                 return False
             moved = await remote_tasks.move_lease(
-                writing, task.work, task.attempt, to=room.worker
+                writing, task.work, task.attempt, holder=task.worker, to=room.worker
             )
             if not moved:
-                raise LostRace(f"{task.work} was given to others meanwhile.")
+                return True  # the other one has asked
             judge_id = JudgeId(new_id(JUDGE))
             asked = await remote_tasks.register(
                 writing, judge_id, task.work, task.attempt, task.task, room, purpose

@@ -154,9 +154,9 @@ SELECT t.judge_id, t.purpose, t.host_id, t.ended_at IS NOT NULL AS is_ended, m.b
  WHERE t.work_id = :work AND t.attempt = :attempt ORDER BY t.number;
 
 -- name: move_lease$
--- Gives the lease of an attempt to the host that judges it again.
-UPDATE lease SET worker_id = :worker, beat_at = now()
- WHERE work_id = :work AND attempt = :attempt
+-- Moves the lease of an attempt from a host that has reported to the host that judges it again.
+UPDATE lease SET worker_id = :receiver, beat_at = now()
+ WHERE work_id = :work AND attempt = :attempt AND worker_id = :holder
 RETURNING true;
 
 -- name: judged_by
