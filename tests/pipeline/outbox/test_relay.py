@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from deemster.background_task import background_task
+from deemster.domain.errors import LostRace
 from deemster.domain.ids import SubmissionId
-from deemster.domain.job import QueueName
+from deemster.domain.job import TRANSMITTABLE, QueueName
 from deemster.domain.lifecycle import State
 from deemster.pipeline.outbox import relay as relay_module
 from deemster.pipeline.outbox.reconcile import reconcile
@@ -169,6 +170,28 @@ async def test_lost_jobs_are_sent_again(pool: Pool, producer: Producer) -> None:
             "SELECT count(*) FROM work_event WHERE event = 'resend'"
         )
     assert count == 3
+
+
+async def test_jobs_for_judge_hosts_are_sent_to_workers_after_the_setting_was_changed(
+    pool: Pool, producer: Producer, queue_url: str, queue_env: str
+) -> None:
+    """Q6: no dispatcher runs any more. Of both jobs, one starts."""
+    ids = await make_many(pool, 2)
+    async with Producer.open(queue_url, queue_env, TRANSMITTABLE) as transmitting:
+        await Relay(pool, transmitting).send_batch()
+        assert await reconcile(pool, transmitting, quiet_s=0) == 0
+        depths = await producer.depths()
+        assert depths[QueueName.TRANSMIT].waiting == 2
+        assert await reconcile(pool, producer, quiet_s=0) == 2
+        await Relay(pool, producer).send_batch()
+        assert await waiting_jobs(producer) == 2
+        assert await reconcile(pool, producer, quiet_s=0) == 0
+        # After a change back, jobs in the queue of local workers are still in use.
+        assert await reconcile(pool, transmitting, quiet_s=0) == 0
+    for each in ids:
+        await start_submission(pool, SubmissionId(each))
+        with pytest.raises(LostRace):
+            await start_submission(pool, SubmissionId(each))
 
 
 async def test_a_cancelled_submission_is_not_sent_again(pool: Pool, producer: Producer) -> None:

@@ -182,7 +182,7 @@ async def test_m5_a_killed_receiver_still_compares_two_hosts(
 
 LEASE = "SELECT worker_id FROM lease WHERE work_id = $1"
 STATE = "SELECT state FROM submission WHERE id = $1"
-MAKE_OLD = "UPDATE host_message SET received_at = now() - interval '1 hour'"
+MAKE_OLD = "UPDATE host_message SET received_at = now() - $1 * interval '1 minute'"
 
 
 async def test_m5_the_result_of_a_cancelled_submission_waits_for_no_check(
@@ -195,7 +195,7 @@ async def test_m5_the_result_of_a_cancelled_submission_waits_for_no_check(
     assert not await dispatcher.receive(number), "it waits"
     async with connection(pool) as acquired:
         assert await acquired.fetchval(LEASE, work) == two.worker
-        await acquired.execute(MAKE_OLD)
+        await acquired.execute(MAKE_OLD, 1)
     assert await dispatcher.receiver.receive_waiting() == 0
     await cancel(pool, work)
     assert await dispatcher.receiver.receive_waiting() == 1
@@ -215,7 +215,7 @@ async def test_m5_the_first_verdict_counts_if_the_host_that_checks_it_dies(
     assert not await dispatcher.receive(number)
     async with connection(pool) as acquired:
         await workers.mark_gone(acquired, [two.worker])
-        await acquired.execute(MAKE_OLD)
+        await acquired.execute(MAKE_OLD, 1)
     assert await rescue(pool, most_tries=MostTries(1, 1)) == 0
     assert await dispatcher.receiver.receive_waiting() == 1
     assert await rescue(pool, most_tries=MostTries(1, 1)) == 0
@@ -224,6 +224,19 @@ async def test_m5_the_first_verdict_counts_if_the_host_that_checks_it_dies(
         assert await reading.fetchval(ENDS, "complete") == 1
         assert await reading.fetchval(LEFT) == 0
         assert await judge_hosts.refusals(reading) == {}
+
+
+async def test_q6_a_result_that_no_dispatcher_settles_is_given_up(pool: Pool) -> None:
+    """Q6: after a change to local workers no dispatcher runs, and they judge it again."""
+    room = await make_room(pool)
+    work, _ = await report(pool, room, Task.RUN, JUDGED)
+    async with connection(pool) as acquired:
+        await workers.mark_gone(acquired, [room.worker])
+        await acquired.execute(MAKE_OLD, 59)
+        assert await rescue(pool, most_tries=TRIES) == 0
+        await acquired.execute(MAKE_OLD, 61)
+        assert await rescue(pool, most_tries=TRIES) == 1
+        assert await acquired.fetchval(STATE, work) == "QUEUED"
 
 
 @pytest.mark.parametrize("address", [None, "http://127.0.0.1:9"])

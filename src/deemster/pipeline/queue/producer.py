@@ -48,11 +48,16 @@ class Producer:
         await self._engine.add(job.queue, [packed(job)])
 
     async def present(self, jobs: Sequence[Job]) -> set[str]:
-        """Returns the ids of jobs that wait, are delayed or are running."""
+        """Returns the ids of jobs that wait, are delayed or are running.
+
+        Jobs that were sent to judge hosts before the setting was changed do not count, because
+        no dispatcher may run any more: their work is sent again. If one runs after all, the
+        attempt lets only one of both jobs start.
+        """
         ids: dict[QueueName, list[str]] = defaultdict(list)
         for job in jobs:
             ids[job.queue].append(job.job_id)
-            if job.task in TRANSMITTABLE:  # also if the setting was changed meanwhile
+            if job.task in self._transmitted:
                 ids[QueueName.TRANSMIT].append(job.job_id)
         found: set[str] = set()
         for queue, wanted in ids.items():

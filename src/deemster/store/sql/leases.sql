@@ -20,7 +20,7 @@ SELECT l.worker_id, l.work_id, l.attempt, s.stages, s.language, s.problem_id, a.
 -- name: find_stale
 -- Lists running submissions whose worker is silent for longer than the lease, or gone, or that have no lease (Q6). A
 -- stage without a lease waits for a worker. Work whose result a judge host has reported waits to be settled, also if a
--- host that checks this result is silent.
+-- host that checks this result is silent; after an hour, no dispatcher seems to run.
 (SELECT s.id, s.attempt, l.worker_id, l.beat_at, s.attempt AS tries, s.stages
    FROM work s
    LEFT JOIN lease l ON l.work_id = s.id AND l.attempt = s.attempt
@@ -29,7 +29,8 @@ SELECT l.worker_id, l.work_id, l.attempt, s.stages, s.language, s.problem_id, a.
     AND (CASE WHEN l.work_id IS NULL THEN s.changed_at < now() - interval '15 seconds'
               ELSE l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL END)
     AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
-                     WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.ended_at IS NULL)
+                     WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.ended_at IS NULL
+                       AND m.received_at > now() - interval '1 hour')
   ORDER BY s.changed_at
   LIMIT :limit)
 UNION ALL
@@ -41,17 +42,17 @@ UNION ALL
     AND (l.beat_at < now() - make_interval(secs => l.lease_s) OR w.gone_at IS NOT NULL)
     AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
                      WHERE t.work_id = s.id AND t.attempt = s.attempt AND t.worker_id = l.worker_id
-                       AND t.ended_at IS NULL)
+                       AND t.ended_at IS NULL AND m.received_at > now() - interval '1 hour')
   ORDER BY s.changed_at
   LIMIT :limit);
 
 -- name: end_stale$
--- Ends a lease unless it was renewed since it was found to be stale, or a judge host has reported a result since.
+-- Ends a lease that find_stale has listed, unless it was renewed since, or a judge host has reported a result since.
 DELETE FROM lease l
  WHERE l.work_id = :id AND l.attempt = :attempt AND l.beat_at = :beat_at
    AND NOT EXISTS (SELECT FROM remote_task t JOIN host_message m USING (judge_id)
-                    WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.worker_id = l.worker_id
-                      AND t.ended_at IS NULL)
+                    WHERE t.work_id = l.work_id AND t.attempt = l.attempt AND t.ended_at IS NULL
+                      AND m.received_at > now() - interval '1 hour')
 RETURNING true;
 
 -- name: count_running^
