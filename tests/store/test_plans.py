@@ -314,6 +314,11 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         [[f"jdg_{SOME}"], [1], [2], "hst_x", "wrk_x"],
         "remote_task_",
     ),
+    "old tasks of judge hosts": (
+        remote_tasks.SQL.trim,
+        [3600.0, 1000],
+        "remote_task_host",
+    ),
     "work that hosts could take": (
         remote_tasks.SQL.has_room_for_others,
         [5.0, [], "c", False, 1],
@@ -331,7 +336,7 @@ async def test_hot_statements_use_their_index(full: Pool) -> None:
             rows = await acquired.fetch(f"EXPLAIN {statement.sql}", *values)
         plan = "\n".join(row[0] for row in rows)
         if index not in plan or re.search(
-            r"Seq Scan on (work|execution|code_session|problem)\b", plan
+            r"Seq Scan on (work|execution|code_session|problem|remote_task)\b", plan
         ):
             without_index[name] = plan
     assert not without_index, "\n\n".join(

@@ -122,3 +122,34 @@ async def test_m3_work_that_a_host_could_take_is_seen_besides_that_of_the_caller
     async with transaction(pool) as reading:
         one = await reading.fetchval("SELECT id FROM judge_host WHERE name = 'one'")
     assert not await others("c", one), "the other one is paused"
+
+
+DAY_S = 24 * 3600
+MAKE_OLD = """
+UPDATE remote_task SET created_at = now() - make_interval(days => $2),
+                       ended_at = now() - make_interval(days => $3)
+ WHERE judge_id = $1"""
+
+
+async def test_tasks_are_deleted_long_after_their_end(pool: Pool) -> None:
+    """A task that never ended counts from when it was made."""
+    room = await make_room(pool, "one", 9)
+    ages: list[tuple[int, int | None]] = [(40, 31), (40, 29), (31, None), (29, None)]
+    tasks = [await give_task(pool, room) for _ in ages]
+    async with transaction(pool) as writing:
+        for task, (made, ended) in zip(tasks, ages, strict=True):
+            await writing.execute(MAKE_OLD, task.judge_id, made, ended)
+        await remote_tasks.trim(writing, older_than_s=30 * DAY_S, limit=9)
+        left = [await remote_tasks.get(writing, task.judge_id) is not None for task in tasks]
+    assert left == [False, True, False, True]
+
+
+async def test_no_more_tasks_are_deleted_at_once_than_asked_for(pool: Pool) -> None:
+    room = await make_room(pool, "one", 9)
+    tasks = [await give_task(pool, room) for _ in range(3)]
+    async with transaction(pool) as writing:
+        for task in tasks:
+            await writing.execute(MAKE_OLD, task.judge_id, 40, 31)
+        await remote_tasks.trim(writing, older_than_s=30 * DAY_S, limit=2)
+        left = [await remote_tasks.get(writing, task.judge_id) is not None for task in tasks]
+    assert left.count(True) == 1

@@ -166,10 +166,19 @@ SELECT t.work_id, t.verdict, t.ended_at FROM remote_task t JOIN work w ON w.id =
  ORDER BY t.ended_at DESC LIMIT :limit;
 
 -- name: trim!
--- Deletes ended tasks of long ago.
-DELETE FROM remote_task WHERE judge_id IN (
-    SELECT judge_id FROM remote_task
-     WHERE COALESCE(ended_at, created_at) < now() - make_interval(secs => :older_than_s) LIMIT :limit);
+-- Deletes tasks that ended long ago, or were made long ago and never ended. An index has the tasks of each host by
+-- their end; one condition for both would read the whole table.
+DELETE FROM remote_task WHERE judge_id = ANY (ARRAY(
+    SELECT old.judge_id FROM judge_host h CROSS JOIN LATERAL (
+        (SELECT t.judge_id FROM remote_task t
+          WHERE t.host_id = h.id AND t.ended_at < now() - make_interval(secs => :older_than_s)
+          ORDER BY t.ended_at LIMIT :limit)
+        UNION ALL
+        (SELECT t.judge_id FROM remote_task t
+          WHERE t.host_id = h.id AND t.ended_at IS NULL
+            AND t.created_at < now() - make_interval(secs => :older_than_s)
+          LIMIT :limit)) old
+     LIMIT :limit));
 
 -- name: may_read$
 -- Whether a host has an open task for a problem's test data, or judged with it a moment ago.
