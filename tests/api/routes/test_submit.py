@@ -147,6 +147,40 @@ async def test_a_key_with_another_request_is_refused(
     assert await count(pool) == 1
 
 
+EXECUTION = {"language": "python3", "source_code": "print(1)"}
+REQUESTS = {"/v1/executions": EXECUTION, PATH: program()}
+
+
+@pytest.mark.parametrize("first", REQUESTS)
+async def test_i2_submissions_and_executions_share_the_keys_of_a_user(
+    make_dependencies: MakeDependencies, pool: Pool, first: str
+) -> None:
+    """D2: the refused request starts no interval and leaves nothing."""
+    (other,) = REQUESTS.keys() - {first}
+    async with running(create_app(make_dependencies(submit_interval_s=3600))) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        assert (await ada.post(first, REQUESTS[first], key="k")).status_code == 202
+        intervals = await count(pool, "pace")
+        for _ in range(2):
+            reused = await ada.post(other, REQUESTS[other], key="k")
+            assert reused.status_code == 422, reused.text
+            assert reused.json()["type"] == "urn:deemster:error:idempotency_key_reused"
+        assert (await count(pool, "work"), await count(pool, "pace")) == (1, intervals)
+        accepted = await ada.post(other, REQUESTS[other], key="another")
+        assert accepted.status_code == 202, accepted.text
+
+
+async def test_i2_a_reached_limit_does_not_hide_that_a_key_was_used_for_an_execution(
+    make_dependencies: MakeDependencies, pool: Pool
+) -> None:
+    async with running(create_app(make_dependencies(submits_per_minute_user=1))) as client:
+        ada = Api(client, await make_user(pool, "ada"))
+        assert (await ada.post("/v1/executions", EXECUTION, key="k")).status_code == 202
+        assert (await ada.post(PATH, program())).status_code == 202
+        assert (await ada.post(PATH, program())).status_code == 429
+        assert (await ada.post(PATH, program(), key="k")).status_code == 422
+
+
 async def test_keys_belong_to_their_accounts(ada: Api, bob: Api, pool: Pool) -> None:
     """I2."""
     first = await ada.post(PATH, program(), key="same")

@@ -88,7 +88,8 @@ async def find_first_response(
 async def pass_repeats(
     state: AppState, caller: Account, key: str | None
 ) -> AsyncIterator[None]:
-    """Ignores a refusal if the key has a submission, which AcceptService then returns.
+    """Ignores a refusal if the key was used before: AcceptService then returns its submission,
+    or refuses the key (I2).
 
     Keys of submissions are in their rows, so that a fresh key costs no query.
     """

@@ -16,8 +16,8 @@ WITH requested AS (
               first_priority, ahead, idempotency_key, request_digest, webhook_url, rejudge_of, staged_in,
               contest_id, is_paced, quota, heng_key, heng_update, heng_message)
      WHERE idempotency_key IS NULL OR (
-           SELECT s.id FROM submission s
-            WHERE s.account_id = a.account_id AND s.idempotency_key = a.idempotency_key) IS NULL
+           SELECT w.id FROM work w
+            WHERE w.account_id = a.account_id AND w.idempotency_key = a.idempotency_key) IS NULL
 ), interval_over AS (
     INSERT INTO pace AS p (account_id, problem_id, last_at)
     SELECT DISTINCT account_id, problem_id, now() FROM requested a
@@ -106,8 +106,9 @@ DELETE FROM pace p USING submission s
 DELETE FROM day_count WHERE day < (now() AT TIME ZONE 'UTC')::date - 1;
 
 -- name: find_by_key^
--- Finds the submission that a key was used for (I1), with the digest of its request (I2).
-SELECT id, problem_id, language, submitted_at, request_digest FROM submission
+-- Finds the work that a key was used for (I1), with the digest of its request (I2). If that is an execution, the digest
+-- is not that of a submission.
+SELECT id, problem_id, language, submitted_at, request_digest FROM work
  WHERE account_id = :account AND idempotency_key = :key;
 
 -- name: get^
