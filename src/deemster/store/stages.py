@@ -28,7 +28,12 @@ async def stage_details(
 
 
 async def count_scores(connection: Connection, submission: SubmissionId) -> None:
-    """Counts the scores of a finished submission for its problem, once (I3)."""
+    """Counts the scores of a finished submission for its problem, once (I3). If a trial has
+    replaced it meanwhile, copies the analysis to that, and counts it there (A9).
+    """
+    await SQL.lock(connection, id=submission)
+    while (successor := await SQL.copy_to_successor(connection, id=submission)) is not None:
+        submission = SubmissionId(successor)
     await SQL.count_scores(connection, id=submission)
 
 

@@ -11,13 +11,16 @@ from deemster.domain.ids import AccountId, SubmissionId
 from deemster.domain.job import StagePolicy, Task
 from deemster.domain.lifecycle import Event
 from deemster.domain.stored_analysis import AnalysisRecord, compress
+from deemster.pipeline.verdict import rejudging_set
 from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.follow_up import enter_stage, give_up_stage
 from deemster.pipeline.verdict.retry import fail
 from deemster.store import analyses
 from deemster.store.artifacts import Artifacts
+from deemster.store.audit import Actor
 from deemster.store.lifecycle import advance
 from deemster.store.pool import Pool, connection, transaction
+from deemster.store.rejudgings import RejudgingFilter
 from deemster.store.stages import count_scores, find_mismatches
 from tests.api.conftest import Api, make_user
 from tests.builders import judged, make_execution, make_submission, start_submission
@@ -85,6 +88,30 @@ async def test_a_missing_analysis_says_why(ada: Api, pool: Pool, artifacts: Arti
     assert (shown.status_code, shown.json()["type"]) == (404, "urn:deemster:error:not_analyzed")
     assert "The verdict is not affected" in shown.json()["detail"]
     assert (await ada.show(failed))["verdict"] == "Accepted"
+
+
+async def test_a9_an_analysis_of_a_submission_that_was_replaced_meanwhile_is_shown_later(
+    ada: Api, pool: Pool, artifacts: Artifacts
+) -> None:
+    """A9: the set was applied before the stages of the old submission had ended."""
+    old, attempt = await judge(pool, artifacts, ada.user.id)
+    wanted = RejudgingFilter(ids=[old])
+    made = (await rejudging_set.make(pool, wanted, Actor("root"))).rejudging.id
+    async with connection(pool) as acquired:
+        trial = await acquired.fetchval("SELECT id FROM submission WHERE staged_in = $1", made)
+    await settle(pool, artifacts, await start_submission(pool, trial), judged())
+    await rejudging_set.apply(pool, made, Actor("root"))
+    path = f"/v1/submissions/{trial}/analysis"
+    waiting = await ada.get(path)
+    assert (waiting.status_code, waiting.headers["Retry-After"]) == (409, "2")
+    async with transaction(pool) as writing:
+        await enter_stage(writing, old, attempt, [Task.FINALIZE])
+        await analyses.record(writing, old, attempt, RECORD)
+    assert (await ada.get(path)).status_code == 409
+    async with transaction(pool) as writing:
+        await enter_stage(writing, old, attempt, [])
+        await count_scores(writing, old)
+    assert (await ada.get(path)).json() == LOG
 
 
 async def test_q7_a_failed_analysis_can_be_repeated_by_an_admin(

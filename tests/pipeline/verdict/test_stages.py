@@ -1,12 +1,13 @@
 """P1, S5, Q3, I3: stages follow a verdict, each once, and never change or delay it."""
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from deemster.domain.errors import Conflict, LimitReached, LostRace, Refused, Unavailable
-from deemster.domain.ids import WORKER, SubmissionId, WorkerId, WorkId, new_id
+from deemster.domain.ids import WORKER, RejudgingId, SubmissionId, WorkerId, WorkId, new_id
 from deemster.domain.job import StagePolicy, Task
 from deemster.domain.lifecycle import IN_STAGE, Event, State
 from deemster.domain.retry_policy import MostTries, backoff_s, pause_s
@@ -16,19 +17,35 @@ from deemster.domain.submission import SubmissionDetails, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.outbox.reconcile import resend
 from deemster.pipeline.remote.tasks import read_details
-from deemster.pipeline.verdict import follow_up
-from deemster.pipeline.verdict.attempt import Caps, settle, settle_analysis
+from deemster.pipeline.verdict import follow_up, rejudging_set
+from deemster.pipeline.verdict.attempt import (
+    Caps,
+    settle,
+    settle_analysis,
+    settle_requested_analysis,
+)
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.pipeline.verdict.rejudge import rejudge
 from deemster.pipeline.verdict.retry import rescue, rescue_one, retry_or_fail
 from deemster.pipeline.work.finalize_stage import FinalizeStage
-from deemster.store import analyses, counters, dead_letters, leases, submissions
+from deemster.store import analyses, counters, dead_letters, leases, rejudgings, submissions
+from deemster.store.audit import Actor
 from deemster.store.counters import ProblemCounts
 from deemster.store.lifecycle import StateChanged
 from deemster.store.pool import Connection, Pool, connection, transaction
-from deemster.store.stages import stage_details
-from tests.builders import judged, make_artifacts, make_submission, start, start_submission
+from deemster.store.rejudgings import RejudgingFilter
+from deemster.store.stages import count_scores, find_mismatches, stage_details
+from tests.builders import (
+    judged,
+    make_artifacts,
+    make_submission,
+    start,
+    start_submission,
+)
+from tests.store.conftest import is_waiting_for_a_lock
+from tests.waiting import until
 
+ROOT = Actor("root")
 ALL = frozenset({Task.ANALYZE, Task.EVALUATE})
 ONLY_ANALYSIS = StagePolicy(default=frozenset({Task.ANALYZE}), available=ALL)
 EVERYTHING = StagePolicy(default=ALL, available=ALL)
@@ -384,3 +401,126 @@ async def test_a10_a_submission_with_a_verdict_can_not_be_cancelled(
         await cancel(pool, submission)
     assert (await view(pool, submission)).state in IN_STAGE
     assert Event.CANCEL not in await events(pool, submission)
+
+
+async def make_trial(
+    pool: Pool, directory: Path, submission: SubmissionId
+) -> tuple[RejudgingId, SubmissionId]:
+    """A set of one trial, which has ended."""
+    wanted = RejudgingFilter(ids=[submission])
+    made = (await rejudging_set.make(pool, wanted, ROOT)).rejudging.id
+    [trial] = await column(pool, "SELECT id FROM submission WHERE staged_in = $1", made)
+    running = await start_submission(pool, SubmissionId(str(trial)))
+    artifacts = make_artifacts(directory)
+    await settle(pool, artifacts, running, judged(Verdict.ACCEPTED), stages=ONLY_ANALYSIS)
+    return made, running.id
+
+
+async def apply_trial(pool: Pool, directory: Path, submission: SubmissionId) -> SubmissionId:
+    """Returns the submission that is in force now."""
+    made, new = await make_trial(pool, directory, submission)
+    await rejudging_set.apply(pool, made, ROOT)
+    return new
+
+
+async def end_all_stages(pool: Pool, submission: SubmissionId) -> None:
+    found = await start_stage(pool, submission, Task.ANALYZE)
+    await end_stage(pool, found)
+    await finalize(pool, submission)
+
+
+async def finalize(pool: Pool, submission: SubmissionId) -> None:
+    last = await start_stage(pool, submission, Task.FINALIZE)
+    await FinalizeStage(pool).settle(last, None)
+
+
+async def assert_analysed_once(pool: Pool, submission: SubmissionId) -> None:
+    """I3: the sums of the problem have the scores of this submission, and of no other."""
+    counted = "SELECT work_id FROM analysis WHERE counted"
+    assert await column(pool, counted) == [submission]
+    sums = "SELECT category || ' ' || analyzed || ' ' || points FROM analysis_tally"
+    assert await column(pool, sums) == ["style 1 80"]
+    async with connection(pool) as acquired:
+        found = await analyses.get(acquired, submission)
+        assert found is not None
+        assert (found.scores, found.findings) == (RECORD.scores, RECORD.findings)
+        assert await find_mismatches(acquired) == []
+        assert await counters.find_mismatches(acquired) == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a9_an_analysis_that_ends_after_its_submission_was_replaced_goes_to_the_new_one(
+    pool: Pool, tmp_path: Path, times: int
+) -> None:
+    """A9, I3: also if that was replaced again."""
+    submission = new = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    for _ in range(times):
+        new = await apply_trial(pool, tmp_path, new)
+    await end_all_stages(pool, submission)
+    await assert_analysed_once(pool, new)
+
+
+async def test_a9_an_analysis_that_was_copied_but_not_counted_is_counted_for_the_new_one(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """A9, I3: the set is applied between the analysis and the last stage."""
+    submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    await end_stage(pool, await start_stage(pool, submission, Task.ANALYZE))
+    new = await apply_trial(pool, tmp_path, submission)
+    await finalize(pool, submission)
+    await assert_analysed_once(pool, new)
+
+
+async def test_a9_an_analysis_that_was_counted_moves_to_the_new_one(
+    pool: Pool, tmp_path: Path
+) -> None:
+    submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    await end_all_stages(pool, submission)
+    await assert_analysed_once(pool, await apply_trial(pool, tmp_path, submission))
+
+
+@pytest.mark.parametrize("is_applied_first", [True, False])
+async def test_i3_a_stage_that_ends_while_a_set_is_applied_is_counted_once(
+    pool: Pool, tmp_path: Path, is_applied_first: bool
+) -> None:
+    """A9, I3: whichever of the two gets the row of the submission first."""
+    submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    await end_stage(pool, await start_stage(pool, submission, Task.ANALYZE))
+    last = await start_stage(pool, submission, Task.FINALIZE)
+    made, new = await make_trial(pool, tmp_path, submission)
+    async with asyncio.TaskGroup() as group, transaction(pool) as writing:
+        if is_applied_first:
+            await rejudgings.apply_trials(writing, made)
+            group.create_task(FinalizeStage(pool).settle(last, None))
+        else:
+            await enter_stage(writing, submission, last.attempt, [])
+            await count_scores(writing, submission)
+            group.create_task(rejudging_set.apply(pool, made, ROOT))
+        await until(lambda: is_waiting_for_a_lock(pool))
+    await assert_analysed_once(pool, new)
+
+
+async def test_i3_an_analysis_that_was_requested_again_is_counted_for_the_new_one(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """A9: the stage failed; an operator had it repeated, and the set was applied meanwhile."""
+    submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    running = await start_stage(pool, submission, Task.ANALYZE)
+    await retry_or_fail(pool, running, Refused("no language"), most_tries=TRIES)
+    await finalize(pool, submission)
+    async with transaction(pool) as writing:
+        requested = await analyses.request(writing, submission)
+    assert requested is not None
+    new = await apply_trial(pool, tmp_path, submission)
+    started = await start(
+        pool,
+        requested,
+        WorkerId(new_id(WORKER)),
+        task=Task.ANALYZE_LATER,
+        read=analyses.request_details,
+        lease_s=15,
+        caps=Caps(),
+        languages=None,
+    )
+    await settle_requested_analysis(pool, started, RECORD)
+    await assert_analysed_once(pool, new)

@@ -15,6 +15,7 @@ from deemster.api.lookups import visible_submission
 from deemster.api.models.executions import EXECUTIONS_PATH
 from deemster.api.models.stages import RequestedOut
 from deemster.api.models.submissions import SUBMISSIONS_PATH
+from deemster.domain.ids import SubmissionId
 from deemster.domain.job import Task
 from deemster.domain.lifecycle import SETTLED, TERMINAL, State
 from deemster.domain.stored_analysis import AnalyzedId
@@ -117,10 +118,25 @@ async def why_stage_has_none(
         return AnalysisPending("The submission is judged first: try again later.")
     if view.verdict is None:
         return NotAnalyzed("This submission was not judged, so it was not analysed.")
-    details = await stage_details(acquired, view.id)
-    if details is not None and Task.ANALYZE in details.stages:
+    old = view.rejudge_of
+    if await is_being_analysed(acquired, view.id) or (
+        old is not None and await will_be_copied(acquired, old)
+    ):
         return AnalysisPending("The analysis has not ended: try again in a moment.")
     return None
+
+
+async def is_being_analysed(acquired: Connection, submission: SubmissionId) -> bool:
+    details = await stage_details(acquired, submission)
+    return details is not None and Task.ANALYZE in details.stages
+
+
+async def will_be_copied(acquired: Connection, old: SubmissionId) -> bool:
+    """Whether the last stage of a submission that a trial replaced will copy its analysis."""
+    details = await stage_details(acquired, old)
+    if details is None or not details.stages:
+        return False
+    return Task.ANALYZE in details.stages or await analyses.get(acquired, old) is not None
 
 
 async def why_none(

@@ -5,6 +5,23 @@ SELECT s.id, s.state, s.attempt, s.account_id, s.problem_id, s.revision, s.langu
        extract(epoch FROM now() - COALESCE(s.judged_at, s.submitted_at))::float AS age_s
   FROM submission s WHERE s.id = :id;
 
+-- name: lock!
+-- Locks a submission, so that no trial replaces it meanwhile.
+SELECT FROM work WHERE id = :id FOR NO KEY UPDATE;
+
+-- name: copy_to_successor$
+-- Copies the analysis of a submission to the trial that has replaced it, unless it was there when that was applied.
+-- Locks the trial, so that no other replaces it meanwhile.
+WITH successor AS (
+    SELECT id, attempt FROM work WHERE rejudge_of = :id AND applied_in IS NOT NULL FOR NO KEY UPDATE
+), copied AS (
+    INSERT INTO analysis (work_id, attempt, sarif, scores, tools, findings, analyzed_at)
+    SELECT s.id, s.attempt, a.sarif, a.scores, a.tools, a.findings, a.analyzed_at
+      FROM successor s, analysis a WHERE a.work_id = :id
+    ON CONFLICT DO NOTHING
+)
+SELECT id FROM successor;
+
 -- name: count_scores!
 -- Adds the scores of a submission to the sums of its problem, once.
 WITH counted AS (
