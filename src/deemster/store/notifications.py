@@ -15,7 +15,7 @@ from deemster.store.pool import Connection, Pool, connect, connection, outages_a
 OUTBOX_CHANNEL: Final = "deemster_outbox"
 """The outbox has rows to send."""
 EVENT_CHANNEL: Final = "deemster_event"
-"""Events of submissions were committed; the payload may name some that have a verdict now."""
+"""Events were committed; the payload may name submissions and executions that have ended."""
 STOP_CHANNEL: Final = "deemster_stop"
 """A running submission or execution was cancelled; the payload is its id."""
 INPUT_CHANNEL: Final = "deemster_input"
@@ -112,9 +112,12 @@ class Notifier:
             await asyncio.sleep(GATHER_S)
 
 
-async def notify_event(connection: Connection) -> None:
-    """API processes receive it when the transaction commits; for rare events only."""
-    await connection.execute("SELECT pg_notify($1, '')", EVENT_CHANNEL)
+async def notify_event(connection: Connection, settled: WorkId | None = None) -> None:
+    """API processes receive it when the transaction commits; for rare events only.
+
+    `settled` names what has ended, so that those who wait for it need not read its event.
+    """
+    await connection.execute("SELECT pg_notify($1, $2)", EVENT_CHANNEL, settled or "")
 
 
 async def notify_output(connection: Connection, executions: Sequence[ExecutionId]) -> None:

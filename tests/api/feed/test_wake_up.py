@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import pytest
 
+from deemster.api.app import create_app
 from deemster.api.feed import feed as feed_module
 from deemster.api.feed.feed import Feed
 from deemster.api.feed.subscriptions import Subscriber, Topic
@@ -17,11 +19,13 @@ from deemster.store import events
 from deemster.store.events import ChangedWork, Snapshot
 from deemster.store.notifications import EVENT_CHANNEL, Listener, Notifier
 from deemster.store.pool import Connection, Pool, connection
+from tests.api.conftest import Api, MakeDependencies, make_user, running
 from tests.builders import make_account, make_submission, queue_submission
 from tests.waiting import until
 
 HOUR_S = 3600.0
 TIMEOUT_S = 60.0
+LONGEST_WAIT_S = 300
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +118,39 @@ async def test_h1_a_wait_ends_when_a_notice_names_its_submission(
         await until(waits[0].done)
         assert (told, waits[1].done()) == (submissions[:1], False)
         waits[1].cancel()
+
+
+async def test_e6_a_wait_for_an_execution_ends_when_its_session_is_deleted(
+    make_dependencies: MakeDependencies,
+    pool: Pool,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """E6, H1: the event that would tell it is deleted in the same transaction."""
+    monkeypatch.setattr("deemster.api.executions.LONGEST_LOOK_S", LONGEST_WAIT_S)
+    async with Listener.open(database_url, EVENT_CHANNEL) as listener:
+        given = make_dependencies(longest_wait_s=LONGEST_WAIT_S)
+        app = create_app(replace(given, wait_for_events=listener.wait))
+        feed: Feed = app.state.app_state.feed
+        async with running(app) as client, asyncio.TaskGroup() as group:
+            ada = Api(client, await make_user(pool, "ada"))
+            made = await ada.post("/v1/code-sessions", {"language": "python3"})
+            session = made.headers["location"]
+            runs = [await ada.post(f"{session}/run", {}) for _ in range(3)]
+            asking = [
+                group.create_task(ada.get(f"{each.headers['location']}?wait={LONGEST_WAIT_S}"))
+                for each in runs
+            ]
+            await until(lambda: count_waiting(feed) == 3)
+            assert (await ada.delete(session)).status_code == 204
+            await until(lambda: all(each.done() for each in asking), patience_s=TIMEOUT_S)
+            assert [each.result().status_code for each in asking] == [404] * 3
+
+
+def count_waiting(feed: Feed) -> int:
+    """Requests that have looked at their submission or execution, and now wait for its end."""
+    events_of_requests = [each for some in feed.settled._events.values() for each in some]
+    return sum(bool(each._waiters) for each in events_of_requests)
 
 
 async def test_an_ordered_subscriber_is_told_soon_after_the_earlier_transaction_has_ended(

@@ -35,5 +35,5 @@ async def cancel_in(connection: Connection, work: WorkId) -> State:
         await submission_inserts.forget_interval(connection, SubmissionId(work))
     if state is State.RUNNING:
         await notify_stop(connection, work)
-    await notify_event(connection)
+    await notify_event(connection, settled=work)
     return state

@@ -21,6 +21,7 @@ async def delete_code_session(pool: Pool, session: CodeSessionId, account: Accou
         if not await code_sessions.lock(writing, session, account):
             return False
         for execution in await code_sessions.unfinished_executions(writing, session):
+            # Its event is deleted with it: only the notice tells those who wait for it.
             with suppress(Conflict, NotFound):  # it has ended, or was deleted, in between
                 await cancel_in(writing, execution)
         await code_sessions.delete(writing, session)
