@@ -23,7 +23,7 @@ from deemster.metrics import STREAMS
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import events as stored
 from deemster.store.events import ChangedWork, EventCursor
-from deemster.store.pool import Pool, connection
+from deemster.store.pool import DatabaseDown, Pool, connection
 from tests.api.conftest import Api
 from tests.api.feed.event_client import open_stream
 from tests.builders import make_account, make_submission, queue_submission, start_submission
@@ -157,6 +157,65 @@ async def test_concurrent_callers_share_a_read(
     before = feed._reads
     await asyncio.gather(*(feed.catch_up() for _ in range(50)))
     assert feed._reads - before <= 3
+    assert [each.work for each in touched] == [submission]
+
+
+@pytest.mark.parametrize(("failing", "callers", "succeed"), [(1, 2, 1), (1, 9, 8), (2, 9, 0)])
+async def test_callers_that_shared_a_failed_read_share_another_one(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch, failing: int, callers: int, succeed: int
+) -> None:
+    """No caller answers without a read; in an outage they don't wait for one timeout each."""
+    read, reads = stored.changed_since, 0
+
+    async def changed_since(*arguments: Any) -> Any:
+        nonlocal reads
+        reads += 1
+        if reads <= failing:
+            raise DatabaseDown("gone")
+        return await read(*arguments)
+
+    feed, touched = Feed(pool), list[ChangedWork]()
+    await feed.start()
+    feed.on_event(touched.append)
+    submission = await make_submission(pool)
+    monkeypatch.setattr(stored, "changed_since", changed_since)
+    async with feed._reading:
+        asking = [asyncio.create_task(feed.catch_up()) for _ in range(callers)]
+        await asyncio.sleep(0)
+    answers = await asyncio.gather(*asking, return_exceptions=True)
+    assert answers.count(None) == succeed
+    assert all(each is None or isinstance(each, DatabaseDown) for each in answers)
+    assert [each.work for each in touched] == [submission][:succeed]
+    assert reads == 2
+    await feed.catch_up()
+    assert [each.work for each in touched] == [submission]
+
+
+async def test_a_read_that_was_cancelled_is_not_a_failed_one(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its client went away, which says nothing about the database."""
+    read, begun = stored.changed_since, asyncio.Event()
+
+    async def never(*_: Any) -> Any:
+        begun.set()
+        await asyncio.Event().wait()
+
+    feed, touched = Feed(pool), list[ChangedWork]()
+    await feed.start()
+    feed.on_event(touched.append)
+    submission = await make_submission(pool)
+    async with feed._reading:
+        asking = [asyncio.create_task(feed.catch_up()) for _ in range(4)]
+        await asyncio.sleep(0)
+        monkeypatch.setattr(stored, "changed_since", never)
+    for each in asking[:3]:
+        await begun.wait()
+        begun.clear()
+        if each is asking[2]:
+            monkeypatch.setattr(stored, "changed_since", read)
+        each.cancel()
+    await asking[3]
     assert [each.work for each in touched] == [submission]
 
 

@@ -15,7 +15,7 @@ from deemster.domain.errors import Unavailable
 from deemster.domain.ids import AccountId, WorkId, work_id
 from deemster.store import events
 from deemster.store.events import LAST_ID, ChangedWork, EventCursor, Snapshot
-from deemster.store.pool import Connection, Pool, connection
+from deemster.store.pool import Connection, DatabaseDown, Pool, connection
 
 BUSY_S: Final = 0.1
 """Longest time between two reads while there are subscribers; notices may be lost."""
@@ -65,6 +65,9 @@ class Feed:
         self._newest = 0
         """The newest transaction that wrote events."""
         self._reads = 0
+        """The number of the newest read."""
+        self._last_success = 0
+        """The number of the newest read that succeeded."""
         self._reading = asyncio.Lock()
         self._was_read = True
         """Whether the last read succeeded."""
@@ -128,15 +131,28 @@ class Feed:
             await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Reads all that was committed before this call. Concurrent callers share a read."""
+        """Reads all that was committed before this call. Concurrent callers share a read. If it
+        fails, one of them reads again, and if that fails too, all others give up.
+        """
         wanted = self._reads + 1
         async with self._reading:
-            if self._reads < wanted:
-                self._reads += 1
-                was_read, self._was_read = self._was_read, False
-                async with connection(self.pool) as acquired:
-                    await self._read(acquired, after_failure=not was_read)
-                self._was_read = True
+            if self._last_success >= wanted:
+                return
+            if self._reads > wanted:
+                raise DatabaseDown("The newest events could not be read: try again.")
+            await self._read_next()
+
+    async def _read_next(self) -> None:
+        self._reads += 1
+        was_read, self._was_read = self._was_read, False
+        try:
+            async with connection(self.pool) as acquired:
+                await self._read(acquired, after_failure=not was_read)
+        except asyncio.CancelledError:
+            self._reads -= 1  # it says nothing about the database
+            raise
+        self._was_read = True
+        self._last_success = self._reads
 
     def drain(self) -> None:
         """Closes all subscribers before the process ends; they reconnect elsewhere."""
