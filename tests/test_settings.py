@@ -106,6 +106,7 @@ def test_a_file_in_the_working_directory_is_not_read(
 def test_a_misspelt_variable_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEEMSTER_DATADIR", "/x")
     monkeypatch.setenv("DEEMSTER_DATA_DIR_FILE", "/x")
+    monkeypatch.setenv("DEEMSTER_TEST_SLOWNESS", "2")
     assert unknown_variables() == ["DEEMSTER_DATADIR"]
 
 

@@ -1,10 +1,12 @@
 """O5: a role that meets tables of another version says so in one line, and ends."""
 
+import json
 from pathlib import Path
 
 import asyncpg
 import pytest
 
+from tests.cli.conftest import Deemster
 from tests.conftest import NewDatabase
 from tests.services.role_process import start_role
 
@@ -37,3 +39,22 @@ async def test_a_newer_database_is_refused_in_one_line(
     assert "made by a newer Deemster" in await refusal(
         "relay", environment, tmp_path, database_url
     )
+
+
+async def test_a_role_warns_of_an_unknown_variable_unless_its_supervisor_has(
+    deemster: Deemster,
+    environment: dict[str, str],
+    tmp_path: Path,
+    new_database: NewDatabase,
+) -> None:
+    misspelt = {"DEEMSTER_DATADIR": "/x"}
+    with new_database("template0") as url:
+        alone = deemster("relay", DEEMSTER_DATABASE_URL=url, **misspelt)
+        supervised = await refusal("relay", {**environment, **misspelt}, tmp_path, url)
+    warning, cause = alone.err.splitlines()
+    logged = json.loads(warning)
+    assert (logged["event"], logged["variable"], logged["role"], logged["level"]) == (
+        *("settings.unknown_variable", "DEEMSTER_DATADIR"),
+        *("relay", "warning"),
+    )
+    assert cause == supervised, "its only line"

@@ -6,12 +6,14 @@ import typer
 
 from deemster.cli.options import Slots
 from deemster.cli.roles import start, start_as_service_user
+from deemster.cli.unknown_variables import log_unknown_variables
 from deemster.domain.errors import Refused
 from deemster.settings import load_settings
 from deemster.telemetry import configure
 
 
 def judgehost(
+    context: typer.Context,
     server: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +48,7 @@ def judgehost(
     if server is not None and domjudge is not None:
         raise Refused("A judge host has one server: use either `--server` or `--domjudge`.")
     if domjudge is not None:
-        judge_for_domjudge(domjudge, slots)
+        judge_for_domjudge(context, domjudge, slots)
     else:
         judge_for_deemster(server, slots)
 
@@ -57,6 +59,7 @@ def judge_for_deemster(url: str | None, slots: int | None) -> None:
 
     settings = load_settings(judgehost_server=url)
     configure(settings.log_level, "judgehost")
+    log_unknown_variables()
     # Before this process becomes a user who can't read the file of the key.
     settings = read_credentials(settings)
     start_as_service_user(
@@ -64,12 +67,13 @@ def judge_for_deemster(url: str | None, slots: int | None) -> None:
     )
 
 
-def judge_for_domjudge(url: str, slots: int | None) -> None:
+def judge_for_domjudge(context: typer.Context, url: str, slots: int | None) -> None:
     from deemster.wiring.domjudge_host import run_domjudge_hosts
 
     start(
         "judgehost",
         lambda settings: run_domjudge_hosts(settings, url, slots),
+        context=context,
         runner=True,
         needs_database=False,
     )

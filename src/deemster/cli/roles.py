@@ -4,10 +4,12 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 import structlog
+import typer
 import uvloop
 
 from deemster.cli.fast_imports import without_garbage_collection
 from deemster.cli.options import Slots
+from deemster.cli.unknown_variables import log_unknown_variables
 from deemster.domain.errors import Refused
 from deemster.sandbox.runner_start import PACKAGED_RUNNER
 from deemster.settings import Settings, load_settings
@@ -21,7 +23,7 @@ log = structlog.get_logger()
 # Each role imports only its own packages: `deemster up` starts all of them at once.
 
 
-def api() -> None:
+def api(context: typer.Context) -> None:
     """Run the HTTP API.
 
     `deemster settings` shows its address and port. You can run as many API processes as you
@@ -30,10 +32,10 @@ def api() -> None:
     with without_garbage_collection():
         from deemster.wiring.api import run_api
 
-    start("api", run_api, listens=True)
+    start("api", run_api, context=context, listens=True)
 
 
-def relay() -> None:
+def relay(context: typer.Context) -> None:
     """Run the relay, which sends accepted submissions to the queue.
 
     One relay is enough; a second one takes over when the first one dies.
@@ -41,10 +43,10 @@ def relay() -> None:
     with without_garbage_collection():
         from deemster.wiring.relay import run_relay
 
-    start("relay", run_relay)
+    start("relay", run_relay, context=context)
 
 
-def worker(slots: Slots = None) -> None:
+def worker(context: typer.Context, slots: Slots = None) -> None:
     """Run a worker, which judges submissions in the sandbox.
 
     After SIGTERM the worker takes no more submissions and ends when its last program has ended.
@@ -53,10 +55,15 @@ def worker(slots: Slots = None) -> None:
     with without_garbage_collection():
         from deemster.wiring.worker import run_worker
 
-    start("worker", lambda settings: run_worker(settings, slots), runner=True)
+    start(
+        "worker",
+        lambda settings: run_worker(settings, slots),
+        context=context,
+        runner=True,
+    )
 
 
-def keeper() -> None:
+def keeper(context: typer.Context) -> None:
     """Run the keeper (maintenance role): it rescues stuck submissions and sends webhooks.
 
     It also deletes old data, and looks for similar submissions of different users. One keeper
@@ -65,10 +72,10 @@ def keeper() -> None:
     with without_garbage_collection():
         from deemster.wiring.keeper import run_keeper
 
-    start("keeper", run_keeper)
+    start("keeper", run_keeper, context=context)
 
 
-def dispatcher() -> None:
+def dispatcher(context: typer.Context) -> None:
     """Run the dispatcher, which gives work to judge hosts and settles their results.
 
     Only needed with DEEMSTER_JUDGE_ON=hosts or hosts-first. One is enough; more do no harm.
@@ -76,19 +83,22 @@ def dispatcher() -> None:
     with without_garbage_collection():
         from deemster.wiring.dispatcher import run_dispatcher
 
-    start("dispatcher", run_dispatcher)
+    start("dispatcher", run_dispatcher, context=context)
 
 
 def start(
     role: str,
     work: Callable[[Settings], Coroutine[Any, Any, None]],
     *,
+    context: typer.Context,
     runner: bool = False,
     listens: bool = False,
     needs_database: bool = True,
 ) -> None:
     settings = load_settings()
     configure(settings.log_level, role)
+    if not was_started_by_up(context):
+        log_unknown_variables()
 
     async def run(entered: Settings) -> None:
         if needs_database:
@@ -100,6 +110,11 @@ def start(
         await work(entered)
 
     start_as_service_user(role, settings, run, runner=runner, listens=listens)
+
+
+def was_started_by_up(context: typer.Context) -> bool:
+    """If so, `up` has told about the environment already."""
+    return context.find_root().params["parent"] is not None
 
 
 def start_as_service_user(

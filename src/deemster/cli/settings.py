@@ -3,9 +3,10 @@
 from dataclasses import asdict
 
 from deemster.cli.options import AsJson
-from deemster.cli.output import make_table, print_error, print_json, table_console
+from deemster.cli.output import make_table, print_json, table_console
+from deemster.cli.unknown_variables import print_unknown_variables
 from deemster.settings import load_settings
-from deemster.settings.origins import origins, unknown_variables
+from deemster.settings.origins import origins
 from deemster.settings.sources import CONFIG_FILE, CONFIG_VARIABLE
 
 
@@ -18,8 +19,7 @@ def settings(as_json: AsJson = False) -> None:
     for each in found:
         table.add_row(each.variable, each.value or "none", each.source, each.description)
     table_console().print(table)
-    for name in unknown_variables():
-        print_error(f"{name} is not a setting and is ignored: unset it or correct its name.")
+    print_unknown_variables()
 
 
 settings.__doc__ = f"""Show every setting with its value and its source.

@@ -10,6 +10,7 @@ from deemster.settings.settings import Settings
 from deemster.settings.sources import (
     CONFIG_VARIABLE,
     PREFIX,
+    TEST_PREFIX,
     TOKEN_VARIABLE,
     URL_VARIABLE,
     config_file,
@@ -47,11 +48,17 @@ def origins(settings: Settings) -> list[Origin]:
 
 
 def unknown_variables() -> list[str]:
-    """Variables with the prefix that name no setting, most likely because of a typing error."""
+    """Variables with the prefix that name no setting: most likely because of a typing error, or
+    because the setting has another name in this version.
+    """
     known = {CONFIG_VARIABLE, URL_VARIABLE, TOKEN_VARIABLE}
     for name in Settings.model_fields:
         known |= {variable_of(name), named_file(name)}
-    return sorted(name for name in os.environ if name.startswith(PREFIX) and name not in known)
+    return sorted(
+        name
+        for name in os.environ
+        if name.startswith(PREFIX) and not name.startswith(TEST_PREFIX) and name not in known
+    )
 
 
 def as_text(value: object) -> str:

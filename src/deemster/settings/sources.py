@@ -12,6 +12,8 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 from deemster.domain.errors import Refused
 
 PREFIX = "DEEMSTER_"
+TEST_PREFIX = f"{PREFIX}TEST_"
+"""Of variables that only the tests read."""
 CONFIG_VARIABLE = f"{PREFIX}CONFIG"
 URL_VARIABLE, TOKEN_VARIABLE = f"{PREFIX}URL", f"{PREFIX}TOKEN"
 """Read by commands that are clients of a server."""

@@ -176,8 +176,9 @@ def check_verification(up: Up, backup: Path) -> None:
 async def test_a_port_in_use_is_an_error_before_anything_starts(up: Up) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        up.begin(port)
+        up.begin(port, DEEMSTER_DATADIR="/x")
         assert await up.ended() == 2
+    assert up.output.count("DEEMSTER_DATADIR is not a setting") == 1
     assert f"Another program uses port {port} of 127.0.0.1" in up.output
     assert "--port" in up.output
     assert {path.name for path in up.data.iterdir()} == {"up.lock"}

@@ -8,6 +8,7 @@ import typer
 import uvloop
 
 from deemster.cli.options import MAX_SLOTS, SLOTS_HELP
+from deemster.cli.unknown_variables import print_unknown_variables
 from deemster.cli.up.supervisor import supervise
 from deemster.sandbox.launched_runner import launcher_in_use
 from deemster.settings import load_settings
@@ -64,6 +65,7 @@ def up(
         deemster up
         deemster up --port 8080 --host 0.0.0.0 --data /srv/judge --slots 4
     """
+    print_unknown_variables()
     usual_data_dir = load_settings().data_dir
     data_dir = (data or usual_data_dir).resolve()
     settings = load_settings(port=port, host=host, data_dir=data_dir, slots=slots)
