@@ -493,7 +493,7 @@ async def test_i3_a_stage_that_ends_while_a_set_is_applied_is_counted_once(
             await rejudgings.apply_trials(writing, made)
             group.create_task(FinalizeStage(pool).settle(last, None))
         else:
-            await enter_stage(writing, submission, last.attempt, [])
+            await follow_up.end_stage(writing, last)
             await count_scores(writing, submission)
             group.create_task(rejudging_set.apply(pool, made, ROOT))
         await until(lambda: is_waiting_for_a_lock(pool))
