@@ -179,7 +179,7 @@ async def test_q8_jobs_that_wait_for_the_same_host_keep_their_order(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Q8: also when they go back to the queue meanwhile."""
-    monkeypatch.setattr(transmit, "WAIT_S", 0.1)
+    monkeypatch.setattr(transmit, "WAIT_S", 0.3)
     async with dispatching(pool, database_url, queue_url, queue_env, tmp_path) as running:
         submitted = [await running.submit("c") for _ in range(3 * SLOTS)]
         await until(lambda: len(running.delivered) > 3 * SLOTS)
