@@ -39,13 +39,13 @@ class LaunchedRunner:
     def wait(self, timeout: float | None = None) -> None:
         """The launcher closes the channel when the runner has ended."""
         with self._asking:
-            self._channel.settimeout(timeout)
             try:
+                self._channel.settimeout(timeout)
                 while self._channel.recv(MAX_MESSAGE):
                     pass
             except TimeoutError:
                 raise subprocess.TimeoutExpired("deemster-runner", timeout or 0) from None
-            except OSError:
+            except OSError:  # also if somebody has waited before
                 pass
             self._channel.close()
 
