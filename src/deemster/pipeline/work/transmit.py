@@ -9,6 +9,7 @@ from typing import Final
 
 import structlog
 
+from deemster.cache.ttl import TtlCache
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import new_id
 from deemster.domain.job import Job
@@ -80,6 +81,10 @@ class Transmitter:
     """What no host had room for at the last look, with the time until which this counts."""
     _waiting: Counter[Needed] = field(default_factory=Counter)
     """How many jobs wait for a host now, by what they need."""
+    _blocking: TtlCache[bool] = field(
+        default_factory=lambda: TtlCache(keep_s=WAIT_S, max_entries=100)
+    )
+    """Whether jobs that need the same keep others from a host that has room for those."""
     _lets_pass_until: float = 0.0
     """Until this time, jobs for which no host has room let others pass."""
 
@@ -149,18 +154,26 @@ class Transmitter:
         priority on Redis. But if a host has room for other work that waits, jobs that get their
         place back would be delivered first again, and block it. So they are delayed meanwhile.
         """
+        if not await self._blocks_others(details):
+            raise GivenBack(f"No host has room for {job.work}.")
+        self._lets_pass_until = time.monotonic() + WAIT_S
+        return RetryLater(pause_s(details))
+
+    async def _blocks_others(self, details: WorkDetails) -> bool:
+        """Looks once for all jobs that need the same: the statement reads all that waits."""
+        needed = " ".join(needed_for(details))
+        if (known := self._blocking.get(needed)) is not None:
+            return known
         async with connection(self.pool) as acquired:
-            is_blocking = await remote_tasks.has_room_for_others(
+            found = await remote_tasks.has_room_for_others(
                 acquired,
                 details.language,
                 executes=details.task.kind == "execution",
                 excluded=self._unreachable(),
                 ahead=self._tasks_ahead,
             )
-        if not is_blocking:
-            raise GivenBack(f"No host has room for {job.work}.")
-        self._lets_pass_until = time.monotonic() + WAIT_S
-        return RetryLater(pause_s(details))
+        self._blocking.put(needed, found)
+        return found
 
     def _is_crowded(self, details: WorkDetails) -> bool:
         """Whether the job lets others pass at once. One job of each need always waits, so that
