@@ -22,6 +22,7 @@ from deemster.store import (
     remote_tasks,
     sessions,
     similarity,
+    stages,
     stats,
     submission_inserts,
     submissions,
@@ -222,6 +223,7 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         "submission_line",
     ),
     "changes by a rejudging": (rejudgings.SQL.verdict_matrix, ["rej_x"], "submission_applied"),
+    "what replaced a submission": (stages.SQL.copy_to_successor, [SOME], "rejudge"),
     "counters of an account": (counters.SQL.account_counts, ["usr_7"], "account_tally_pkey"),
     **{
         f"problems {name}": (problems.SQL.page, list_query(**asked), index)

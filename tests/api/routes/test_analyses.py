@@ -105,11 +105,11 @@ async def test_a9_an_analysis_of_a_submission_that_was_replaced_meanwhile_is_sho
     waiting = await ada.get(path)
     assert (waiting.status_code, waiting.headers["Retry-After"]) == (409, "2")
     async with transaction(pool) as writing:
-        await enter_stage(writing, old, attempt, [Task.FINALIZE])
+        await enter_stage(writing, old, attempt, [Task.FINALIZE], after=Task.ANALYZE)
         await analyses.record(writing, old, attempt, RECORD)
     assert (await ada.get(path)).status_code == 409
     async with transaction(pool) as writing:
-        await enter_stage(writing, old, attempt, [])
+        await enter_stage(writing, old, attempt, [], after=Task.FINALIZE)
         await count_scores(writing, old)
     assert (await ada.get(path)).json() == LOG
 
