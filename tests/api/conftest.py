@@ -25,7 +25,7 @@ from deemster.domain.ids import WORKER, AccountId, RevisionDigest, WorkerId, new
 from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecutionAccept
-from deemster.pipeline.accept.service import AcceptService
+from deemster.pipeline.accept.submissions import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings.ceilings import ceiling_of

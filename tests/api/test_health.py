@@ -14,7 +14,7 @@ from deemster.cache.cache import Cache
 from deemster.limits.rate_limiter import MemoryRateLimiter
 from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecutionAccept
-from deemster.pipeline.accept.service import AcceptService
+from deemster.pipeline.accept.submissions import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.settings import Settings
 from deemster.settings.ceilings import ceiling_of

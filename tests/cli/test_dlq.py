@@ -22,7 +22,7 @@ async def dead(pool: Pool) -> SubmissionId:
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
     with structlog.testing.capture_logs():  # the output of the command is compared
-        await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_tries=1)
+        await retry_or_fail(pool, running, Unavailable("the sandbox broke"), max_tries=1)
     return submission
 
 

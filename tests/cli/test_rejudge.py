@@ -128,7 +128,7 @@ async def test_a9_a_set_is_staged_shown_and_applied(
 async def test_a9_changes_that_do_not_fit_are_counted(
     operate: Deemster, pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rejudge_sets, "MOST", 2)
+    monkeypatch.setattr(rejudge_sets, "MAX_SHOWN", 2)
     for _ in range(3):
         await judged_submission(pool, tmp_path, Verdict.WRONG_ANSWER)
     made = operate("rejudge", "--problem", "prob_sum", "--trial", "--json").json["id"]

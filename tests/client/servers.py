@@ -18,7 +18,7 @@ async def make_token(pool: Pool, name: str = "ada") -> str:
 
 
 @asynccontextmanager
-async def cutting(to: Address, *most_bytes: int) -> AsyncIterator[tuple[Address, list[int]]]:
+async def cutting(to: Address, *max_bytes: int) -> AsyncIterator[tuple[Address, list[int]]]:
     """A proxy that passes so many bytes of the answers on its first connection, so many on its
     second and so on, and then closes the connection. Also gives the connections made.
     """
@@ -28,7 +28,7 @@ async def cutting(to: Address, *most_bytes: int) -> AsyncIterator[tuple[Address,
     async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         number = len(made)
         made.append(number)
-        most = most_bytes[number] if number < len(most_bytes) else None
+        most = max_bytes[number] if number < len(max_bytes) else None
         upstream_reader, upstream_writer = await asyncio.open_connection(to.local_host, to.port)
         async with asyncio.TaskGroup() as group:
             tasks = [

@@ -25,7 +25,7 @@ class Downloads:
         self.tars: dict[str, bytes] = {}
         self.fetched: list[str] = []
 
-    async def __call__(self, path: str, target: Path, most_bytes: int) -> None:
+    async def __call__(self, path: str, target: Path, max_bytes: int) -> None:
         self.fetched.append(path)
         await asyncio.to_thread(target.write_bytes, self.tars[path])
 

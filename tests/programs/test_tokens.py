@@ -197,7 +197,7 @@ async def test_a_source_that_is_too_long_never_reaches_the_process(
 
 
 async def test_the_number_of_tokens_is_bounded() -> None:
-    async with Tokenizer(most_tokens=10) as tokenizer:
+    async with Tokenizer(max_tokens=10) as tokenizer:
         with pytest.raises(TokenizeFailed, match="more than 10 tokens"):
             await tokenizer.tokens("python", "a+" * 6)
         assert joined(await tokenizer.tokens("python", "x")) == "x"

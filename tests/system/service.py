@@ -19,7 +19,7 @@ from deemster.domain.lifecycle import TERMINAL
 from deemster.domain.submission import SubmissionView
 from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecuteRequest, ExecutionAccept
-from deemster.pipeline.accept.service import AcceptService, SubmitRequest
+from deemster.pipeline.accept.submissions import AcceptService, SubmitRequest
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.queue.stores import open_engine
 from deemster.pipeline.queue.topology import postgres_schema, redis_prefix

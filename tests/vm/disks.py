@@ -15,8 +15,8 @@ from tests.vm.host import (
     CACHE,
     REPOSITORY,
     VmError,
+    cache_key,
     discard_others,
-    fingerprint,
     require,
     run,
     say,
@@ -50,7 +50,7 @@ class System:
 def system() -> System:
     """Makes the root disk, with packages of the host's Debian release."""
     release = platform.freedesktop_os_release().get("VERSION_CODENAME", "")
-    key = fingerprint([release, *PACKAGES, SYSTEM_HOOK])
+    key = cache_key([release, *PACKAGES, SYSTEM_HOOK])
     folder = CACHE / f"system-{key}"
     if not folder.exists():
         _build_system(release, folder)
@@ -60,7 +60,7 @@ def system() -> System:
 
 def venv(lock: Path, python: str) -> Path:
     """Makes a disk with a virtual environment of the locked packages."""
-    image = CACHE / f"venv-{fingerprint([lock.read_bytes(), python, LAUNCHER, PATHS])}.img"
+    image = CACHE / f"venv-{cache_key([lock.read_bytes(), python, LAUNCHER, PATHS])}.img"
     if not image.exists():
         say(f"installing {lock.name} for Python {python}")
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:

@@ -62,7 +62,7 @@ def require(packages: dict[str, str]) -> None:
     run("env", "DEBIAN_FRONTEND=noninteractive", *command)
 
 
-def fingerprint(parts: Iterable[str | bytes]) -> str:
+def cache_key(parts: Iterable[str | bytes]) -> str:
     digest = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part

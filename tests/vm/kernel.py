@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.vm.cpio import Archive
-from tests.vm.host import CACHE, VmError, fingerprint, run, say
+from tests.vm.host import CACHE, VmError, cache_key, run, say
 
 BOOT = Path(__file__).resolve().parent / "boot"
 DRIVERS = ("virtio_pci", "virtio_blk")
@@ -35,13 +35,13 @@ def from_file(path: Path) -> Kernel:
         raise VmError(f"the kernel {path} does not exist")
     if path.suffix != ".deb":
         return Kernel(image=path, modules=None)
-    return _in_tree(_cached_tree(path.stem, fingerprint([path.read_bytes()]), path))
+    return _in_tree(_cached_tree(path.stem, cache_key([path.read_bytes()]), path))
 
 
 def unpack(package: str) -> Path:
     """Unpacks a Debian package into the cache."""
     fields = _describe(package)
-    return _cached_tree(package, fingerprint([fields["Version"], fields["SHA256"]]), None)
+    return _cached_tree(package, cache_key([fields["Version"], fields["SHA256"]]), None)
 
 
 def initramfs(kernel: Kernel) -> bytes:

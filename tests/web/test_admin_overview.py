@@ -12,9 +12,9 @@ from deemster.domain.ids import WorkerId
 from deemster.domain.job import Task
 from deemster.domain.judge_host import JudgeHostId
 from deemster.domain.judgement import FaultCause
-from deemster.domain.stage_counts import TaskCounts
+from deemster.domain.task_counts import TaskCounts
 from deemster.pipeline.queue.producer import Producer
-from deemster.pipeline.work.executor import FAILURES
+from deemster.pipeline.work.job_executor import FAILURES
 from deemster.store import host_workers, judge_hosts, workers
 from deemster.store.pool import Pool, connection, transaction
 from deemster.web.chart import draw_line

@@ -12,7 +12,7 @@ from deemster.domain.language import Catalogue
 from deemster.domain.queue_depth import JobState, QueueDepth
 from deemster.limits.rate_limiter import RateLimiter
 from deemster.pipeline.accept.executions import ExecutionAccept
-from deemster.pipeline.accept.service import AcceptService
+from deemster.pipeline.accept.submissions import AcceptService
 from deemster.problems.importing import Importer
 from deemster.settings import Settings
 from deemster.store.artifacts import Artifacts

@@ -11,7 +11,7 @@ import structlog
 
 from deemster.domain.errors import Unavailable
 from deemster.domain.job import Task
-from deemster.domain.stage_counts import BUCKETS_S, DONE, TaskCounts
+from deemster.domain.task_counts import BUCKETS_S, DONE, TaskCounts
 from deemster.store import counters, workers
 from deemster.store.pool import Pool, connection
 from deemster.store.stats import Gauges, read_gauges

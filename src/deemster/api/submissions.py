@@ -41,7 +41,7 @@ from deemster.domain.source import unpack_files
 from deemster.domain.stored_analysis import StoredAnalysis
 from deemster.domain.submission import AcceptedSubmission
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.accept.service import SubmitRequest
+from deemster.pipeline.accept.submissions import SubmitRequest
 from deemster.store import analyses, submissions
 from deemster.store.inline_artifacts import fetch
 from deemster.store.pool import Connection, connection

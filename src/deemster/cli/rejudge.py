@@ -29,7 +29,7 @@ from deemster.store.problems import get
 from deemster.store.rejudgings import RejudgingFilter, count_unfinished, find_matching
 from deemster.wiring.resources import open_command_database, operator
 
-MOST = 1_000_000
+MAX_FOUND = 1_000_000
 HELP: Final = {"-h", "--help"}
 NOW: Final = "now"
 
@@ -186,7 +186,9 @@ async def rejudge_chosen(choice: Choice, *, sure: bool) -> Rejudged:
     async with open_command_database(load_settings()) as pool:
         selection = await selection_of(pool, choice)
         async with connection(pool) as acquired:
-            ids = [match.id for match in await find_matching(acquired, selection, limit=MOST)]
+            ids = [
+                match.id for match in await find_matching(acquired, selection, limit=MAX_FOUND)
+            ]
             others = describe_unended(await count_unfinished(acquired, selection))
         if others:
             print(others, file=sys.stderr)

@@ -19,7 +19,7 @@ from deemster.store.pool import connection
 from deemster.store.rejudgings import ChangedPair, Rejudging, VerdictPairCount
 from deemster.wiring.resources import open_command_database, operator
 
-MOST = 1000
+MAX_SHOWN = 1000
 """Rows that are printed; `--json` has all of them."""
 Set = Annotated[str, typer.Argument(metavar="SET", help="Id that `rejudge list` shows.")]
 
@@ -60,10 +60,10 @@ def show(rejudging_id: Set, as_json: AsJson = False) -> None:
     print_summary(overview)
     for cell in matrix:
         print(f"{cell.pairs:>8,}  {cell.old or 'failed'} → {cell.new}")
-    for change in changes[:MOST]:
+    for change in changes[:MAX_SHOWN]:
         print(line_of(change))
-    if len(changes) > MOST:
-        print(f"… and {len(changes) - MOST:,} more: --json prints all of them")
+    if len(changes) > MAX_SHOWN:
+        print(f"… and {len(changes) - MAX_SHOWN:,} more: --json prints all of them")
 
 
 def line_of(change: ChangedPair) -> str:
@@ -124,7 +124,7 @@ def as_object(overview: Overview) -> dict[str, object]:
 
 async def read_page() -> list[Rejudging]:
     async with open_command_database(load_settings()) as pool, connection(pool) as acquired:
-        return await rejudgings.page(acquired, before=None, limit=MOST)
+        return await rejudgings.page(acquired, before=None, limit=MAX_SHOWN)
 
 
 async def read_one(
@@ -135,7 +135,7 @@ async def read_one(
         async with connection(pool) as acquired:
             matrix = await rejudgings.verdict_matrix(acquired, rejudging_id)
             changes = await rejudgings.list_changes(
-                acquired, rejudging_id, after=None, limit=rejudging_set.MOST
+                acquired, rejudging_id, after=None, limit=rejudging_set.MAX_FOUND
             )
     return overview, matrix, changes
 

@@ -29,7 +29,7 @@ def is_worth_retrying(fault: BaseException) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class MostTries:
+class MaxTries:
     """How often a task is started at most."""
 
     runs: int

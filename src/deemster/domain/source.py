@@ -35,7 +35,7 @@ class Source:
     """The entry point: a file, or a class in some languages; None: the file names decide."""
     included: frozenset[str] = frozenset()
     """Names of the files that the problem added; `INCLUDED_BYTES` bounds these."""
-    most_bytes: int = SOURCE_BYTES
+    max_bytes: int = SOURCE_BYTES
     """Bound on the files that are not included."""
 
     def __post_init__(self) -> None:
@@ -43,10 +43,10 @@ class Source:
             check_name(name)
         check_directories(self.files)
         own = [name for name in self.files if name not in self.included]
-        self._check_bounds(own, self.most_bytes, "The source")
+        self._check_bounds(own, self.max_bytes, "The source")
         self._check_bounds(self.included, INCLUDED_BYTES, "The included code")
 
-    def _check_bounds(self, names: Collection[str], most_bytes: int, what: str) -> None:
+    def _check_bounds(self, names: Collection[str], max_bytes: int, what: str) -> None:
         sizes = [len(self.files[name]) for name in names]
         if len(sizes) > MAX_FILES:
             raise Refused(
@@ -57,9 +57,9 @@ class Source:
                 f"{what} has names of more than {NAMES_BYTES // 1024} KiB together: "
                 "use shorter names."
             )
-        if sum(sizes) > most_bytes:
+        if sum(sizes) > max_bytes:
             raise Refused(
-                f"{what} is larger than the {most_bytes // 1024:,} KiB that are allowed: "
+                f"{what} is larger than the {max_bytes // 1024:,} KiB that are allowed: "
                 "make it smaller."
             )
 
@@ -204,7 +204,7 @@ def with_included(
         files={**own, **files},
         main=entry or driver or source.main or main_file(language, source),
         included=(source.included & own.keys()) | given,
-        most_bytes=source.most_bytes,
+        max_bytes=source.max_bytes,
     )
 
 
@@ -212,7 +212,7 @@ def check_admissible(
     files: Mapping[str, bytes],
     language: Language,
     *,
-    most_bytes: int,
+    max_bytes: int,
     allowed_languages: Iterable[str] | None,
 ) -> None:
     """Refuses a submission whose source is too large, or in a language the problem forbids.
@@ -220,9 +220,9 @@ def check_admissible(
     The files are those that the user sent, before the judge fills in constants.
     """
     size = sum(map(len, files.values()))
-    if size > most_bytes:
+    if size > max_bytes:
         raise Refused(
-            f"The source has {size:,} bytes, and this problem takes at most {most_bytes:,}: "
+            f"The source has {size:,} bytes, and this problem takes at most {max_bytes:,}: "
             "shorten it."
         )
     if allowed_languages is None:

@@ -99,12 +99,12 @@ class EncryptedCache:
             return False
         return True
 
-    def _evict(self, most_bytes: int) -> None:
+    def _evict(self, max_bytes: int) -> None:
         with self._lock:
             sizes = {digest: each.size_bytes for digest, each in self._files.items()}
         total = sum(sizes.values())
         for digest, size_bytes in sizes.items():
-            if total <= most_bytes:
+            if total <= max_bytes:
                 return
             self._drop(digest)
             total -= size_bytes

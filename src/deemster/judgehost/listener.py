@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from deemster.domain.request_signature import SignedRequest
 from deemster.judgehost.hosted_tasks import TaskAdmission
-from deemster.judgehost.nonces import SignedMessages
+from deemster.judgehost.signed_messages import SignedMessages
 from deemster.pipeline.remote.messages import MESSAGE_BYTES, HostTask
 
 PATH: Final = "/tasks"

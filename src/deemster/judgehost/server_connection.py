@@ -22,7 +22,7 @@ from deemster.domain.request_signature import (
     signed_headers,
 )
 from deemster.judgehost.backoff import Backoff
-from deemster.judgehost.nonces import SignedMessages
+from deemster.judgehost.signed_messages import SignedMessages
 from deemster.pattern_messages import fault_text
 from deemster.pipeline.remote.messages import (
     Announcement,
@@ -133,7 +133,7 @@ class ServerConnection:
     async def update(self, task: HostTask, message: Update) -> None:
         await self._post(task.update_path, message)
 
-    async def download(self, path: str, target: Path, most_bytes: int) -> None:
+    async def download(self, path: str, target: Path, max_bytes: int) -> None:
         """Writes the answer to a file; `path` contains a query that the server has signed."""
         plain, _, query = path.partition("?")
         headers = self._sign("GET", plain, query, b"")
@@ -142,7 +142,7 @@ class ServerConnection:
                 if not answer.is_success:
                     await answer.aread()
                     self._raise_fault(answer)
-                await write_bounded(answer.aiter_raw(), target, most_bytes)
+                await write_bounded(answer.aiter_raw(), target, max_bytes)
         except httpx.TransportError as fault:
             raise self._unreachable(fault) from fault
 
@@ -260,14 +260,14 @@ def clock_message(answer: httpx.Response, now_s: float) -> str:
     return f"The clock of this machine {difference}: set both by NTP. Requests are refused."
 
 
-async def write_bounded(chunks: AsyncIterator[bytes], target: Path, most_bytes: int) -> None:
+async def write_bounded(chunks: AsyncIterator[bytes], target: Path, max_bytes: int) -> None:
     size = 0
     with target.open("xb", buffering=0) as file:
         async for chunk in chunks:
             size += len(chunk)
-            if size > most_bytes:
+            if size > max_bytes:
                 raise Unavailable(
-                    f"The test data of a task takes more than the {most_bytes >> 20} MB that "
+                    f"The test data of a task takes more than the {max_bytes >> 20} MB that "
                     "this judge host has for one problem: raise DEEMSTER_JUDGEHOST_MEMORY_MB."
                 )
             await asyncio.to_thread(file.write, chunk)

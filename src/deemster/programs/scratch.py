@@ -138,7 +138,7 @@ class OutputCollector:
             raise OutputTooLarge(f"The output has more than {self.max_bytes // MIB} MB.")
 
 
-def read_scratch_file(scratch_fd: int, path: str, most_bytes: int) -> bytes | None:
+def read_scratch_file(scratch_fd: int, path: str, max_bytes: int) -> bytes | None:
     """Reads a file that untrusted code may have written; None: it is not there, is no regular
     file with one name, or is too large. No link is followed on the way.
     """
@@ -154,10 +154,10 @@ def read_scratch_file(scratch_fd: int, path: str, most_bytes: int) -> bytes | No
             finally:
                 os.close(parent)
         found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_size > most_bytes:
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink != 1 or found.st_size > max_bytes:
             return None
         with os.fdopen(os.dup(descriptor), "rb") as opened:
-            return opened.read(most_bytes)
+            return opened.read(max_bytes)
     except OSError:
         return None
     finally:

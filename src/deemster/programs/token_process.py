@@ -20,7 +20,7 @@ KINDS: Final = tuple(TokenKind)
 
 
 def main(
-    cpu_s: float, memory_bytes: int, most_tokens: int, requests: BinaryIO, answers: BinaryIO
+    cpu_s: float, memory_bytes: int, max_tokens: int, requests: BinaryIO, answers: BinaryIO
 ) -> None:
     os.nice(10)  # judged programs go first
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
@@ -32,7 +32,7 @@ def main(
         # SIGPROF ends the process when its CPU time is over, also inside a regular expression.
         signal.setitimer(signal.ITIMER_PROF, cpu_s)
         tokens = tokens_of(lexer, source)
-        if len(tokens) > most_tokens:
+        if len(tokens) > max_tokens:
             sys.exit(TOO_MANY_TOKENS)
         numbers = [KINDS.index(token.kind) for token in tokens]
         content = json.dumps([numbers, [len(token.text) for token in tokens]]).encode()
@@ -43,8 +43,8 @@ def main(
 
 if __name__ == "__main__":
     try:
-        cpu_s, memory_bytes, most_tokens = map(float, sys.argv[1:])
+        cpu_s, memory_bytes, max_tokens = map(float, sys.argv[1:])
         standard = sys.stdin.buffer, sys.stdout.buffer
-        main(cpu_s, int(memory_bytes), int(most_tokens), *standard)
+        main(cpu_s, int(memory_bytes), int(max_tokens), *standard)
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)

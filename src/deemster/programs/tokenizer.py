@@ -42,12 +42,12 @@ class Tokenizer:
         cpu_s: float = CPU_S,
         wall_s: float = WALL_S,
         memory_bytes: int = MEMORY_BYTES,
-        most_tokens: int = MAX_TOKENS,
+        max_tokens: int = MAX_TOKENS,
     ) -> None:
         self._cpu_s = cpu_s
         self._wall_s = wall_s
         self._memory_bytes = memory_bytes
-        self._most_tokens = most_tokens
+        self._most_tokens = max_tokens
         self._process: Process | None = None
         self._turn = asyncio.Lock()
 

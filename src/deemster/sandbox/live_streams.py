@@ -65,11 +65,11 @@ class LiveOutput:
         self._left_bytes -= len(chunk)
         return bytes(chunk)
 
-    def _read(self, most_bytes: int) -> bytes:
+    def _read(self, max_bytes: int) -> bytes:
         """Returns b"" at the end."""
         for _ in range(2):
             try:
-                return os.read(self.reader, most_bytes)
+                return os.read(self.reader, max_bytes)
             except OSError as error:
                 # The other side of the terminal is closed. The kernel moves output in the
                 # background, and looks for output before it looks for the end: the last output

@@ -28,11 +28,11 @@ SHARE_OF_MEMORY: Final = 4
 
 def main() -> None:
     """Arguments: the most bytes to load, and the most seconds to take."""
-    most_bytes, most_s = map(int, sys.argv[1:])
+    max_bytes, max_s = map(int, sys.argv[1:])
     use_idle_time_only()
     paths = [Path(line.rstrip("\n")) for line in sys.stdin]
-    limit = min(most_bytes, available_memory() // SHARE_OF_MEMORY)
-    sys.stdout.write(f"{load(paths, limit, time.monotonic() + most_s)}\n")
+    limit = min(max_bytes, available_memory() // SHARE_OF_MEMORY)
+    sys.stdout.write(f"{load(paths, limit, time.monotonic() + max_s)}\n")
 
 
 def use_idle_time_only() -> None:
@@ -46,14 +46,14 @@ def available_memory() -> int:
     return next(int(line.split()[1]) << 10 for line in lines if "MemAvailable" in line)
 
 
-def load(paths: Iterable[Path], most_bytes: int, deadline: float) -> int:
+def load(paths: Iterable[Path], max_bytes: int, deadline: float) -> int:
     """Loads files, and all files in directories; returns the size of all that it has loaded."""
     loaded = 0
     for path in files_of(paths):
         if time.monotonic() >= deadline:
             break
         with suppress(OSError, ValueError):  # not readable, removed, or just made shorter
-            loaded += load_file(path, most_bytes - loaded)
+            loaded += load_file(path, max_bytes - loaded)
     return loaded
 
 

@@ -11,14 +11,14 @@ SQL = statements("client_files")
 
 
 async def put(
-    connection: Connection, account: AccountId, name: str, content: bytes, *, most_bytes: int
+    connection: Connection, account: AccountId, name: str, content: bytes, *, max_bytes: int
 ) -> None:
     """Call it in a transaction. Refuses what would exceed the size of all files together."""
     await SQL.lock_account(connection, account=account)
     others = await SQL.others_bytes(connection, account=account, name=name)
-    if others + len(content) > most_bytes:
+    if others + len(content) > max_bytes:
         raise Refused(
-            f"Your files would have more than {most_bytes // MIB} MB: "
+            f"Your files would have more than {max_bytes // MIB} MB: "
             "wait until unused ones are deleted."
         )
     await SQL.put(connection, account=account, name=name, content=content)

@@ -318,7 +318,7 @@ async def add_input(
         content=content,
         key=key,
         row_bytes=INPUT_ROW_BYTES,
-        most_bytes=TYPED_BYTES,
+        max_bytes=TYPED_BYTES,
         channel=INPUT_CHANNEL,
     )
     if added is not None:

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from deemster.domain.ids import WorkerId
-from deemster.domain.stage_counts import TaskCounts
+from deemster.domain.task_counts import TaskCounts
 from deemster.store.pool import Connection, statements
 
 SQL = statements("workers")

@@ -72,7 +72,7 @@ class FormWriter:
             self.fields[self._name] = self._value.decode("utf-8", "replace")
 
 
-async def read_upload(page: PageRequest, target: BinaryIO, most_bytes: int) -> FormWriter:
+async def read_upload(page: PageRequest, target: BinaryIO, max_bytes: int) -> FormWriter:
     """Refuses a form of another site before its file is stored: its token stands first."""
     media_type, options = parse_options_header(page.request.headers.get("content-type", ""))
     boundary = options.get(b"boundary", b"")
@@ -83,7 +83,7 @@ async def read_upload(page: PageRequest, target: BinaryIO, most_bytes: int) -> F
     try:
         parser = parser_for(form, boundary)
         async with asyncio.timeout(UPLOAD_TIMEOUT_S):
-            async for part in parts_of(page.request, most_bytes + FORM_BYTES):
+            async for part in parts_of(page.request, max_bytes + FORM_BYTES):
                 await asyncio.to_thread(parser.write, part)
                 if not is_checked:
                     check_token(page, form.fields)

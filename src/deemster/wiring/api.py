@@ -14,7 +14,7 @@ from deemster.cache.cache import Cache
 from deemster.limits.redis_rate_limiter import open_rate_limiter
 from deemster.pipeline.accept.available_languages import AvailableLanguages
 from deemster.pipeline.accept.executions import ExecutionAccept
-from deemster.pipeline.accept.service import AcceptService
+from deemster.pipeline.accept.submissions import AcceptService
 from deemster.pipeline.queue.producer import Producer
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings

@@ -7,7 +7,7 @@ import httpx
 
 from deemster.domain.job import QueueName
 from deemster.domain.judge_host import derive_key
-from deemster.domain.retry_policy import MostTries
+from deemster.domain.retry_policy import MaxTries
 from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.producer import Producer
 from deemster.pipeline.remote.data_links import DataLinks
@@ -74,7 +74,7 @@ async def run_dispatcher(settings: Settings) -> None:
         receiver = Receiver(
             pool,
             artifacts,
-            MostTries(settings.run_attempts, 1 + settings.stage_retries),
+            MaxTries(settings.run_attempts, 1 + settings.stage_retries),
             DoubleJudging(pool, settings.judge_twice, transmitter.deliver),
             stages=stage_policy(settings),
             on_end=notifier.notify,

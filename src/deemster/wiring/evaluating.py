@@ -16,9 +16,9 @@ from deemster.pipeline.evaluate.calibration import (
     example_submission,
 )
 from deemster.pipeline.evaluate.cascade import ModelTask
-from deemster.pipeline.evaluate.endpoint import ModelEndpoint
+from deemster.pipeline.evaluate.evaluator import EvaluateService, prepare_variants
+from deemster.pipeline.evaluate.model_endpoint import ModelEndpoint
 from deemster.pipeline.evaluate.paid_calls import ModelClient
-from deemster.pipeline.evaluate.service import EvaluateService, prepare_variants
 from deemster.programs.tokenizer import Tokenizer
 from deemster.settings import Settings
 from deemster.store.pool import Pool

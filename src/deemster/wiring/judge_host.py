@@ -19,8 +19,8 @@ from deemster.judgehost.host_key import read_host_key, refuse_other_credentials
 from deemster.judgehost.judge_host import HostFacts, JudgeHost
 from deemster.judgehost.listener import TaskListener
 from deemster.judgehost.memory_directory import default_memory_mb, memory_directory
-from deemster.judgehost.nonces import SignedMessages
 from deemster.judgehost.server_connection import ServerConnection
+from deemster.judgehost.signed_messages import SignedMessages
 from deemster.judgehost.speed import measure_speed
 from deemster.judgehost.task_runner import TaskRunner
 from deemster.judgehost.test_data import HostRevisions

@@ -9,8 +9,8 @@ from typing import Final
 from deemster.directory_store import sweep
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
-from deemster.programs.build.boxed_tools import VersionBox
 from deemster.programs.build.cached_compiler import BuildTools, CachedCompiler
+from deemster.programs.build.tool_views import VersionBox
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES, FilesView, Profile

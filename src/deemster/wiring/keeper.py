@@ -7,15 +7,15 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Unavailable
-from deemster.domain.retry_policy import MostTries
+from deemster.domain.retry_policy import MaxTries
 from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.message import SigningKeys
 from deemster.pipeline.deliver.sender import WebhookSender
 from deemster.pipeline.deliver.webhook_delivery import RetryPolicy, WebhookDelivery
 from deemster.pipeline.outbox.reconcile import reconcile
 from deemster.pipeline.queue.producer import Producer
+from deemster.pipeline.similarity.delayed_comparison import DelayedComparison
 from deemster.pipeline.similarity.update import SimilarityUpdate
-from deemster.pipeline.similarity.yield_to_judging import DelayedComparison
 from deemster.pipeline.verdict.rejudging_set import continue_staging
 from deemster.pipeline.verdict.retry import rescue
 from deemster.programs.build.languages import load_catalogue
@@ -70,12 +70,12 @@ async def run_keeper(settings: Settings) -> None:
             queue_url(settings), settings.env, transmitted_tasks(settings)
         ) as producer,
     ):
-        most_tries = MostTries(settings.run_attempts, 1 + settings.stage_retries)
+        max_tries = MaxTries(settings.run_attempts, 1 + settings.stage_retries)
         artifacts = open_artifacts(settings)
 
         async def keep() -> None:
             async with asyncio.TaskGroup() as group:
-                rescuing = repeat(lambda: rescue(pool, most_tries=most_tries), RESCUE_S)
+                rescuing = repeat(lambda: rescue(pool, max_tries=max_tries), RESCUE_S)
                 group.create_task(rescuing)
                 group.create_task(repeat(lambda: end_frozen_clients(pool), FROZEN_S))
                 group.create_task(repeat(lambda: reconcile(pool, producer), RECONCILE_S))

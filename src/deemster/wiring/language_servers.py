@@ -14,8 +14,8 @@ from deemster.pipeline.execute.language_servers import (
     LanguageServers,
     MissingServer,
 )
-from deemster.programs.build.boxed_tools import VersionBox
 from deemster.programs.build.installed_tool import find_installed
+from deemster.programs.build.tool_views import VersionBox
 from deemster.programs.language_servers import shipped_language_servers
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import STANDARD_PROFILES

@@ -16,9 +16,9 @@ from deemster.pipeline.work.analyze_stage import (
     SubmissionAnalyzer,
 )
 from deemster.pipeline.work.evaluate_stage import EvaluateStage
-from deemster.pipeline.work.executor import JobExecutor, Stage
 from deemster.pipeline.work.finalize_stage import FinalizeStage
 from deemster.pipeline.work.heartbeat import Heartbeat
+from deemster.pipeline.work.job_executor import JobExecutor, Stage
 from deemster.pipeline.work.rubric_evaluator import RubricEvaluator
 from deemster.problems.distribution import RevisionDistributor
 from deemster.settings import Settings
@@ -64,7 +64,7 @@ async def open_stage_handlers(
             caps=Caps(),
             languages=None,
             lease_s=settings.lease_s,
-            most_tries=1 + settings.stage_retries,
+            max_tries=1 + settings.stage_retries,
             # Nobody waits for a stage to start, and its end can wait for a verdict's NOTIFY.
             on_end=parts.notifier.notify_later,
         ).handle
@@ -81,7 +81,7 @@ async def open_stage_handlers(
             Task.FINALIZE: handler_of(FinalizeStage(pool)),
         }
         evaluator = RubricEvaluator(
-            pool, parts.artifacts, evaluation, most_tries=1 + settings.stage_retries
+            pool, parts.artifacts, evaluation, max_tries=1 + settings.stage_retries
         )
         yield {
             QueueName.LOW: by_task(low),

@@ -42,22 +42,22 @@ def paths_of(views: Iterable[FilesView]) -> list[str]:
     return list(dict.fromkeys(str(bind.source) for view in views for bind in view.binds))
 
 
-async def warm_up(paths: Iterable[str], most_bytes: int) -> None:
+async def warm_up(paths: Iterable[str], max_bytes: int) -> None:
     """Programs run without it, too: so a failure is only logged."""
     try:
-        log.info("worker.warmed_up", bytes=await load_files(paths, most_bytes))
+        log.info("worker.warmed_up", bytes=await load_files(paths, max_bytes))
     except (OSError, TimeoutError) as fault:
         log.warning("worker.not_warmed_up", error=str(fault) or "it took too long")
 
 
-async def load_files(paths: Iterable[str], most_bytes: int) -> int:
+async def load_files(paths: Iterable[str], max_bytes: int) -> int:
     """Returns the number of bytes.
 
     In a process of its own: a thread of low priority could hold up the whole worker.
     """
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-I", "-m", "deemster.sandbox.warm_up"),
-        *(str(most_bytes), str(MAX_WARM_UP_S)),
+        *(str(max_bytes), str(MAX_WARM_UP_S)),
         stdin=PIPE,
         stdout=PIPE,
     )

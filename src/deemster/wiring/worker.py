@@ -19,16 +19,16 @@ from deemster.pipeline.queue.consumer import Consumer
 from deemster.pipeline.queue.topology import ConsumerTimes
 from deemster.pipeline.verdict.attempt import Caps
 from deemster.pipeline.work.consumers import Consumers
+from deemster.pipeline.work.delayed_stages import DelayedStages
 from deemster.pipeline.work.execute_stage import ExecuteStage
-from deemster.pipeline.work.executor import JobExecutor
 from deemster.pipeline.work.heartbeat import (
     Heartbeat,
     keep_beating,
     watch_cancellations,
 )
+from deemster.pipeline.work.job_executor import JobExecutor
 from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.pipeline.work.judge_stage import JudgeStage
-from deemster.pipeline.work.yield_to_judging import DelayedStages
 from deemster.programs.build.cached_compiler import BuildTools
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
@@ -137,7 +137,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             caps=caps,
             languages=versions,
             lease_s=settings.lease_s,
-            most_tries=settings.run_attempts,
+            max_tries=settings.run_attempts,
             on_start=notifier.notify_later,
             on_end=notifier.notify,
             on_settled=notifier.notify_settled,
@@ -240,7 +240,7 @@ async def open_executing(
             caps=Caps(settings.max_executions, settings.max_executions_per_user),
             languages=build_tools.toolchains.versions,
             lease_s=settings.lease_s,
-            most_tries=settings.run_attempts,
+            max_tries=settings.run_attempts,
             on_start=notifier.notify_soon,
             on_end=notifier.notify,
             on_settled=notifier.notify_settled,

@@ -14,9 +14,9 @@ import jwt
 import pytest
 
 from deemster.api.app import create_app
-from deemster.api.auth import keys
+from deemster.api.auth import issuer_keys
 from deemster.api.auth.issuer_client import IssuerDown
-from deemster.api.auth.keys import IssuerKeys
+from deemster.api.auth.issuer_keys import IssuerKeys
 from deemster.domain.account import Role
 from deemster.domain.errors import Refused
 from deemster.store.pool import Pool, connection
@@ -151,7 +151,7 @@ async def test_a_new_key_is_fetched_and_a_withdrawn_key_becomes_invalid(
     issuer: IssuerServer, judge: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The issuer rotates its keys."""
-    monkeypatch.setattr(keys, "REFETCH_S", 0)
+    monkeypatch.setattr(issuer_keys, "REFETCH_S", 0)
     old = issuer.keys[0]
     assert (await ask(judge, issuer.token())).status_code == 200
     issuer.keys = [Key.new("two")]

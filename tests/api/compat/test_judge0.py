@@ -23,7 +23,7 @@ from deemster.domain.execution import CompileResult, ExecutionResult, Stream
 from deemster.domain.ids import execution_of_uuid, new_execution_id
 from deemster.domain.lifecycle import State
 from deemster.domain.run_status import RunStatus
-from deemster.pipeline.deliver.judge0_submission import (
+from deemster.pipeline.deliver.judge0_format import (
     COMPILE_FAILED,
     COMPILE_OUTPUT,
     Judge0Submission,

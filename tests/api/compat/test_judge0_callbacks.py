@@ -15,7 +15,7 @@ from deemster.domain.ids import ExecutionId
 from deemster.domain.run_status import RunStatus
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.deliver import webhook_delivery
-from deemster.pipeline.deliver.judge0_submission import COMPILE_FAILED, COMPILE_OUTPUT
+from deemster.pipeline.deliver.judge0_format import COMPILE_FAILED, COMPILE_OUTPUT
 from deemster.pipeline.deliver.sender import DeliveryFault
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store import webhooks

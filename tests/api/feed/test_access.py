@@ -154,7 +154,7 @@ async def test_only_admins_see_reasons(ada: Api, admin: Api, pool: Pool) -> None
     submission = await make_submission(pool, ada.user.id)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await retry_or_fail(pool, running, Unavailable("no"), most_tries=3)
+    await retry_or_fail(pool, running, Unavailable("no"), max_tries=3)
     async with connection(pool) as acquired:
         await acquired.execute(
             "UPDATE work_event SET reason = $1 WHERE event = 'retry'", f"left {HOST}"

@@ -11,7 +11,7 @@ import pytest
 from deemster.api.app import create_app
 from deemster.domain.language import Catalogue
 from deemster.pipeline.accept.available_languages import AvailableLanguages
-from deemster.pipeline.accept.service import AcceptService
+from deemster.pipeline.accept.submissions import AcceptService
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Pool, connection
 from tests.api.conftest import (

@@ -24,7 +24,7 @@ async def make_dead_letter(pool: Pool, *, owner: Api | None = None) -> tuple[int
     submission = await make_submission(pool, owner.user.id if owner else None)
     await queue_submission(pool, submission)
     running = await start_submission(pool, submission)
-    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), most_tries=1)
+    await retry_or_fail(pool, running, Unavailable("the sandbox broke"), max_tries=1)
     async with connection(pool) as acquired:
         letters = await dead_letters.page(acquired)
     number = next(letter.id for letter in letters if letter.work == submission)

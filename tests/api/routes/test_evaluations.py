@@ -21,8 +21,8 @@ from deemster.domain.evaluation import (
 from deemster.domain.ids import AccountId, ProblemId, SubmissionId
 from deemster.domain.model_tier import Micros, TierName
 from deemster.domain.rubric import QuestionId
+from deemster.pipeline.evaluate.evaluator import rubric_in_force
 from deemster.pipeline.evaluate.rubric_file import shipped_general_rubric
-from deemster.pipeline.evaluate.service import rubric_in_force
 from deemster.store import evaluations, problems
 from deemster.store.pool import Pool, connection, transaction
 from tests.api.conftest import Api, make_user

@@ -92,7 +92,7 @@ async def test_o8_a_submission_without_a_verdict_shows_why_to_admins(
     waiting = (await admin.get(path_of(submission))).json()
     assert (waiting["status"], waiting["error"], waiting["cases"]) == ("queued", None, [])
     running = await start_submission(pool, submission)
-    assert not await retry_or_fail(pool, running, RuntimeError("disk broken"), most_tries=1)
+    assert not await retry_or_fail(pool, running, RuntimeError("disk broken"), max_tries=1)
     [line] = [each for each in log_lines if each["event"] == "job.dead_letter"]
     assert (line["log_level"], line["error"]) == ("error", "RuntimeError: disk broken")
     author = Api(ada.client, await make_user(pool, "author", Role.AUTHOR))

@@ -5,7 +5,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from deemster.domain.job import Task
-from deemster.domain.stage_counts import StageCounts
+from deemster.domain.task_counts import JobCounts
 from deemster.domain.verdict import Verdict
 from deemster.store import accounts, dead_letters, workers
 from deemster.store.artifacts import Artifacts
@@ -162,7 +162,7 @@ async def test_metrics_need_an_admin_token_with_the_scope(
 
 async def test_metrics_show_what_workers_counted(admin: Api, pool: Pool) -> None:
     """O1, P1: by task, for the workers that are alive."""
-    counts = StageCounts()
+    counts = JobCounts()
     for task, outcome, seconds in (
         (Task.ANALYZE, "done", 0.3),
         (Task.ANALYZE, "retry", 20.0),

@@ -197,7 +197,7 @@ async def test_a_failed_submission_says_that_the_judge_failed(ada: Api, pool: Po
     """S3."""
     submission = await make_submission(pool, ada.user.id)
     running = await start_submission(pool, submission)
-    assert not await retry_or_fail(pool, running, RuntimeError("/var/secret"), most_tries=1)
+    assert not await retry_or_fail(pool, running, RuntimeError("/var/secret"), max_tries=1)
     shown = await ada.show(submission)
     assert (shown["status"], shown["verdict"]) == ("failed", None)
     assert "The program is not the cause" in shown["error"]

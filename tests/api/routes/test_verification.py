@@ -8,7 +8,7 @@ import pytest
 
 from deemster.domain.account import Role
 from deemster.domain.ids import SubmissionId
-from deemster.domain.retry_policy import MostTries
+from deemster.domain.retry_policy import MaxTries
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import settle
 from deemster.pipeline.verdict.retry import rescue
@@ -90,7 +90,7 @@ async def test_q6_an_example_whose_worker_died_gets_one_result(
     submission = SubmissionId(example["submission_id"])
     await queue_submission(pool, submission)
     first = await start_submission(pool, submission, lease_s=1e-6)
-    assert await rescue(pool, most_tries=MostTries(3, 3)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, 3)) == 1
     second = await start_submission(pool, submission)
     await settle(pool, artifacts, second, judged(Verdict.ACCEPTED))
     with pytest.raises(StateChanged):

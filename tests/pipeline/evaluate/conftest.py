@@ -12,10 +12,10 @@ from deemster.domain.evaluation import Evaluation, EvaluationRequest, Facts
 from deemster.domain.ids import ProblemId
 from deemster.domain.model_tier import Budgets, Micros, ModelTier, TierName
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.evaluate.endpoint import ModelEndpoint
+from deemster.pipeline.evaluate.evaluator import EvaluateService
+from deemster.pipeline.evaluate.model_endpoint import ModelEndpoint
 from deemster.pipeline.evaluate.paid_calls import ModelClient
 from deemster.pipeline.evaluate.rubric_file import digest_of, parse_rubric
-from deemster.pipeline.evaluate.service import EvaluateService
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.tokenizer import Tokenizer
 from deemster.store import model_tiers, rubrics

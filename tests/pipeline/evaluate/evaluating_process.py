@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 from deemster.domain.ids import SubmissionId
-from deemster.pipeline.evaluate.endpoint import ModelEndpoint
+from deemster.pipeline.evaluate.evaluator import EvaluateService
+from deemster.pipeline.evaluate.model_endpoint import ModelEndpoint
 from deemster.pipeline.evaluate.paid_calls import ModelClient
-from deemster.pipeline.evaluate.request import read_request
-from deemster.pipeline.evaluate.service import EvaluateService
+from deemster.pipeline.evaluate.read_request import read_request
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.tokenizer import Tokenizer
 from deemster.store.pool import connection, open_pool, transaction

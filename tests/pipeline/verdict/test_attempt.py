@@ -12,7 +12,7 @@ from deemster.domain.job import Task
 from deemster.domain.judge_host import JUDGE, JudgeId
 from deemster.domain.judgement import JuryCase, JuryJudgement, JuryText
 from deemster.domain.lifecycle import State
-from deemster.domain.retry_policy import JUDGE_FAILED, MostTries
+from deemster.domain.retry_policy import JUDGE_FAILED, MaxTries
 from deemster.domain.submission import AcceptedSubmission, JudgingProgress, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict import dead_letter_actions
@@ -122,7 +122,7 @@ async def test_a_rescued_worker_cannot_settle(pool: Pool, tmp_path: Path) -> Non
     """J12: its late write changes nothing, before or after another worker has started."""
     submission = await make_submission(pool)
     late = await start_submission(pool, submission, lease_s=1e-6)
-    assert await rescue(pool, most_tries=MostTries(3, 3)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, 3)) == 1
     artifacts = make_artifacts(tmp_path)
     with pytest.raises(StateChanged):
         await settle(pool, artifacts, late, judged(Verdict.WRONG_ANSWER))
@@ -145,7 +145,7 @@ async def test_a_rescue_sends_a_new_job_with_a_reason(pool: Pool) -> None:
     stalled, retries = counted("stalled_jobs"), counted("job_retries")
     submission = await make_submission(pool)
     await start_submission(pool, submission, WorkerId("wrk_x"), lease_s=1e-6)
-    await rescue(pool, most_tries=MostTries(3, 3))
+    await rescue(pool, max_tries=MaxTries(3, 3))
     assert await due(pool) == [(submission, 1), (submission, 2)]
     async with connection(pool) as acquired:
         reason = await acquired.fetchval("SELECT reason FROM work_event WHERE event = 'rescue'")
@@ -157,7 +157,7 @@ async def test_a_rescue_sends_a_new_job_with_a_reason(pool: Pool) -> None:
 async def test_a_job_with_heartbeats_is_not_rescued(pool: Pool) -> None:
     submission = await make_submission(pool)
     await start_submission(pool, submission, lease_s=60)
-    assert await rescue(pool, most_tries=MostTries(3, 3)) == 0
+    assert await rescue(pool, max_tries=MaxTries(3, 3)) == 0
     assert (await view(pool, submission)).state is State.RUNNING
 
 
@@ -166,14 +166,14 @@ async def find_stale(pool: Pool) -> list[StaleLease]:
         return await leases.find_stale(acquired, limit=5)
 
 
-async def rescue_found(pool: Pool, stale: StaleLease, most_tries: int) -> bool:
+async def rescue_found(pool: Pool, stale: StaleLease, max_tries: int) -> bool:
     async with transaction(pool) as writing:
-        return await rescue_one(writing, stale, most_tries)
+        return await rescue_one(writing, stale, max_tries)
 
 
-@pytest.mark.parametrize("most_tries", [1, 3])
+@pytest.mark.parametrize("max_tries", [1, 3])
 async def test_q6_a_worker_that_is_heard_again_before_its_rescue_keeps_its_job(
-    pool: Pool, most_tries: int
+    pool: Pool, max_tries: int
 ) -> None:
     """Q6: the watchdog reads many stale leases, and rescues one after the other."""
     submission, worker = await make_submission(pool), WorkerId("wrk_me")
@@ -182,7 +182,7 @@ async def test_q6_a_worker_that_is_heard_again_before_its_rescue_keeps_its_job(
     async with connection(pool) as acquired:
         await leases.renew(acquired, worker, {(submission, 1): JudgingProgress(1, 3)})
     with pytest.raises(LostRace):
-        await rescue_found(pool, stale, most_tries)
+        await rescue_found(pool, stale, max_tries)
     found = await view(pool, submission)
     assert (found.state, found.progress) == (State.RUNNING, JudgingProgress(1, 3))
     assert await due(pool) == [(submission, 1)]
@@ -221,7 +221,7 @@ async def test_q6_a_running_submission_without_a_lease_is_rescued(pool: Pool) ->
     async with connection(pool) as acquired:
         await acquired.execute("DELETE FROM lease")
         await acquired.execute("UPDATE work SET changed_at = now() - interval '1 hour'")
-    assert await rescue(pool, most_tries=MostTries(3, 3)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, 3)) == 1
     assert (await view(pool, submission)).state is State.QUEUED
 
 
@@ -233,10 +233,10 @@ async def test_jobs_of_a_worker_known_to_be_dead_are_rescued_at_once(pool: Pool)
             acquired, worker, host="h", process="p", slots=1, versions={"c": "GCC 12"}
         )
     await start_submission(pool, submission, worker, lease_s=600)
-    assert await rescue(pool, most_tries=MostTries(3, 3)) == 0
+    assert await rescue(pool, max_tries=MaxTries(3, 3)) == 0
     async with connection(pool) as acquired:
         await workers.mark_gone(acquired, [worker])
-    assert await rescue(pool, most_tries=MostTries(3, 3)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, 3)) == 1
 
 
 async def test_after_the_last_attempt_a_silent_job_fails(pool: Pool) -> None:
@@ -244,7 +244,7 @@ async def test_after_the_last_attempt_a_silent_job_fails(pool: Pool) -> None:
     submission = await make_submission(pool)
     for _ in range(2):
         await start_submission(pool, submission, lease_s=1e-6)
-        await rescue(pool, most_tries=MostTries(2, 2))
+        await rescue(pool, max_tries=MaxTries(2, 2))
     found = await view(pool, submission)
     assert (found.state, found.failure) == (State.FAILED, JUDGE_FAILED)
     async with connection(pool) as acquired:
@@ -260,7 +260,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
     pauses = []
     for _ in range(2):
         running = await start_submission(pool, submission)
-        assert await retry_or_fail(pool, running, Unavailable("no sandbox"), most_tries=3)
+        assert await retry_or_fail(pool, running, Unavailable("no sandbox"), max_tries=3)
         async with connection(pool) as acquired:
             pauses.append(
                 await acquired.fetchval(
@@ -271,7 +271,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
     assert [round(pause) for pause in pauses] == [2, 4]
     assert (counted("job_retries"), counted("failed_jobs")) == (retries + 2, failed)
     running = await start_submission(pool, submission)
-    assert not await retry_or_fail(pool, running, Unavailable("no sandbox"), most_tries=3)
+    assert not await retry_or_fail(pool, running, Unavailable("no sandbox"), max_tries=3)
     assert (await view(pool, submission)).state is State.FAILED
     assert [dispatch for _, dispatch in await due(pool)] == [1, 2, 3]
     assert (counted("job_retries"), counted("failed_jobs")) == (retries + 2, failed + 1)
@@ -280,7 +280,7 @@ async def test_a_failure_of_the_judge_is_retried_with_growing_pauses(pool: Pool)
 async def test_a_refused_submission_is_not_retried(pool: Pool) -> None:
     """Q3: it fails at once, and the contestant sees the reason."""
     running = await start_submission(pool, await make_submission(pool))
-    assert not await retry_or_fail(pool, running, Refused("Ada isn't installed."), most_tries=3)
+    assert not await retry_or_fail(pool, running, Refused("Ada isn't installed."), max_tries=3)
     found = await view(pool, running.id)
     assert (found.state, found.failure) == (State.FAILED, "Ada isn't installed.")
 
@@ -288,7 +288,7 @@ async def test_a_refused_submission_is_not_retried(pool: Pool) -> None:
 async def test_contestants_do_not_see_why_the_judge_failed(pool: Pool) -> None:
     """A11: only admins see it."""
     running = await start_submission(pool, await make_submission(pool))
-    await retry_or_fail(pool, running, Unavailable("secret/7.ans is gone"), most_tries=1)
+    await retry_or_fail(pool, running, Unavailable("secret/7.ans is gone"), max_tries=1)
     assert "secret" not in str(await view(pool, running.id))
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
@@ -377,7 +377,7 @@ async def test_one_submission_is_rejudged_once(pool: Pool, tmp_path: Path) -> No
 async def test_a_dead_letter_is_requeued_once_and_its_history_stays(pool: Pool) -> None:
     """Q7: also when two admins do it at the same time."""
     running = await start_submission(pool, await make_submission(pool))
-    await retry_or_fail(pool, running, Unavailable("no"), most_tries=1)
+    await retry_or_fail(pool, running, Unavailable("no"), max_tries=1)
     async with connection(pool) as acquired:
         (letter,) = await dead_letters.page(acquired)
     tries = [requeue(pool, letter.id) for _ in range(5)]

@@ -65,7 +65,7 @@ async def end(
 ) -> None:
     running = await start_submission(pool, submission)
     if verdict is None:
-        await retry_or_fail(pool, running, Unavailable("no sandbox"), most_tries=1)
+        await retry_or_fail(pool, running, Unavailable("no sandbox"), max_tries=1)
     else:
         await settle(pool, artifacts, running, judged(verdict))
 
@@ -349,7 +349,7 @@ async def test_an_empty_or_far_too_large_set_is_refused(
         await rejudging_set.make(pool, SUM, ROOT)
     with pytest.raises(Refused, match="Name the submissions"):
         await rejudging_set.make(pool, RejudgingFilter(), ROOT)
-    monkeypatch.setattr(rejudging_set, "MOST", 1)
+    monkeypatch.setattr(rejudging_set, "MAX_FOUND", 1)
     for _ in range(2):
         await ended(pool, artifacts)
     with pytest.raises(Refused, match="More than 1"):

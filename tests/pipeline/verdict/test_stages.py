@@ -10,7 +10,7 @@ from deemster.domain.errors import Conflict, LimitReached, LostRace, Refused, Un
 from deemster.domain.ids import WORKER, RejudgingId, SubmissionId, WorkerId, WorkId, new_id
 from deemster.domain.job import StagePolicy, Task
 from deemster.domain.lifecycle import IN_STAGE, Event, State
-from deemster.domain.retry_policy import MostTries, backoff_s, pause_s
+from deemster.domain.retry_policy import MaxTries, backoff_s, pause_s
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import AnalysisRecord, compress
 from deemster.domain.submission import SubmissionDetails, SubmissionView
@@ -242,9 +242,9 @@ async def test_q3_a_stage_is_retried_and_then_left_out(pool: Pool, tmp_path: Pat
     for tries in range(1, TRIES):
         running = await start_stage(pool, submission, Task.ANALYZE)
         assert running.tries == tries
-        assert await retry_or_fail(pool, running, Unavailable("no"), most_tries=TRIES)
+        assert await retry_or_fail(pool, running, Unavailable("no"), max_tries=TRIES)
     last = await start_stage(pool, submission, Task.ANALYZE)
-    assert not await retry_or_fail(pool, last, Unavailable("no"), most_tries=TRIES)
+    assert not await retry_or_fail(pool, last, Unavailable("no"), max_tries=TRIES)
     found = await view(pool, submission)
     assert (found.state, found.verdict) == (State.ANALYZING, Verdict.ACCEPTED)
     assert (await unsent(pool))[-1] == Task.FINALIZE
@@ -259,7 +259,7 @@ async def test_q3_a_stage_is_retried_and_then_left_out(pool: Pool, tmp_path: Pat
 async def test_q3_a_refusal_ends_a_stage_at_once(pool: Pool, tmp_path: Path) -> None:
     submission = (await judge(pool, tmp_path, EVERYTHING)).id
     running = await start_stage(pool, submission, Task.ANALYZE)
-    assert not await retry_or_fail(pool, running, Refused("no language"), most_tries=TRIES)
+    assert not await retry_or_fail(pool, running, Refused("no language"), max_tries=TRIES)
     assert (await view(pool, submission)).state is State.AI_EVALUATING
 
 
@@ -278,7 +278,7 @@ async def test_q6_a_stage_of_a_silent_worker_is_run_again_and_fenced(
     """Q6, S2: the first worker's result comes too late."""
     submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
     lost = await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
-    assert await rescue(pool, most_tries=MostTries(3, TRIES)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, TRIES)) == 1
     again = await start_stage(pool, submission, Task.ANALYZE)
     with pytest.raises(StateChanged):
         await end_stage(pool, lost)
@@ -289,7 +289,7 @@ async def test_q6_a_stage_of_a_silent_worker_is_run_again_and_fenced(
 async def test_q6_a_stage_whose_workers_all_die_is_left_out(pool: Pool, tmp_path: Path) -> None:
     submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
     await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
-    assert await rescue(pool, most_tries=MostTries(3, 1)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, 1)) == 1
     assert (await unsent(pool))[-1] == Task.FINALIZE
 
 
@@ -320,11 +320,11 @@ async def test_s2_the_result_of_a_stage_that_was_given_up_ends_no_other_stage(
     """S2, P1: the worker was silent for too long, and its analysis comes after all."""
     submission = (await judge(pool, tmp_path, EVERYTHING)).id
     late = await start_stage(pool, submission, Task.ANALYZE, lease_s=1e-6)
-    assert await rescue(pool, most_tries=MostTries(3, 1)) == 1
+    assert await rescue(pool, max_tries=MaxTries(3, 1)) == 1
     with pytest.raises(StateChanged):
         await settle_analysis(pool, late, RECORD)
     with pytest.raises(StateChanged):
-        await retry_or_fail(pool, late, Unavailable("no"), most_tries=TRIES)
+        await retry_or_fail(pool, late, Unavailable("no"), max_tries=TRIES)
     assert await unsent(pool) == [Task.ANALYZE, Task.EVALUATE]
     await end_stage(pool, await start_stage(pool, submission, Task.EVALUATE))
     assert (await unsent(pool))[-1] == Task.FINALIZE
@@ -354,10 +354,10 @@ async def test_s2_a_stage_that_was_settled_late_is_not_rescued(
     async with connection(pool) as acquired:
         [stale] = await leases.find_stale(acquired, limit=5)
     await settle_analysis(pool, late, RECORD)
-    for most_tries in (1, TRIES):
+    for max_tries in (1, TRIES):
         with pytest.raises(LostRace):
             async with transaction(pool) as writing:
-                await rescue_one(writing, stale, most_tries)
+                await rescue_one(writing, stale, max_tries)
     assert await unsent(pool) == [Task.ANALYZE, Task.FINALIZE]
     async with connection(pool) as acquired:
         assert await dead_letters.page(acquired) == []
@@ -506,7 +506,7 @@ async def test_i3_an_analysis_that_was_requested_again_is_counted_for_the_new_on
     """A9: the stage failed; an operator had it repeated, and the set was applied meanwhile."""
     submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
     running = await start_stage(pool, submission, Task.ANALYZE)
-    await retry_or_fail(pool, running, Refused("no language"), most_tries=TRIES)
+    await retry_or_fail(pool, running, Refused("no language"), max_tries=TRIES)
     await finalize(pool, submission)
     async with transaction(pool) as writing:
         requested = await analyses.request(writing, submission)

@@ -21,7 +21,7 @@ import asyncpg
 
 from deemster.domain.job import Job, QueueName
 from deemster.domain.judge_host import JudgeOn
-from deemster.domain.retry_policy import MostTries
+from deemster.domain.retry_policy import MaxTries
 from deemster.pipeline.queue.fetcher import DeliveredJob
 from deemster.pipeline.queue.messages import pack, unpack
 from deemster.pipeline.remote.data_links import DataLinks
@@ -38,7 +38,7 @@ from tests.waiting import PATIENCE_S
 ROOT = Path(__file__).parents[3]
 STATEMENTS: Final = ("execute", "executemany", "fetch", "fetchrow", "fetchval")
 DONE: Final = "done"
-TRIES: Final = MostTries(1000, 1000)
+TRIES: Final = MaxTries(1000, 1000)
 
 
 @dataclass(slots=True)

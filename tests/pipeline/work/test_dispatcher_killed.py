@@ -12,7 +12,7 @@ from deemster.domain.execution import ExecutionResult, OutputChunk, ProgramIo, S
 from deemster.domain.ids import SubmissionId, WorkId, new_id
 from deemster.domain.job import Job, Task
 from deemster.domain.judge_host import JUDGE, JudgeHostId, JudgeId, Purpose
-from deemster.domain.retry_policy import MostTries
+from deemster.domain.retry_policy import MaxTries
 from deemster.domain.run_status import RunStatus
 from deemster.pipeline.remote.messages import ExecuteOutcome, Failure, Finish, JudgeOutcome
 from deemster.pipeline.remote.tasks import read_details
@@ -216,9 +216,9 @@ async def test_m5_the_first_verdict_counts_if_the_host_that_checks_it_dies(
     async with connection(pool) as acquired:
         await workers.mark_gone(acquired, [two.worker])
         await acquired.execute(MAKE_OLD, 1)
-    assert await rescue(pool, most_tries=MostTries(1, 1)) == 0
+    assert await rescue(pool, max_tries=MaxTries(1, 1)) == 0
     assert await dispatcher.receiver.receive_waiting() == 1
-    assert await rescue(pool, most_tries=MostTries(1, 1)) == 0
+    assert await rescue(pool, max_tries=MaxTries(1, 1)) == 0
     async with connection(pool) as reading:
         assert await reading.fetchval(STATE, work) == "COMPLETED"
         assert await reading.fetchval(ENDS, "complete") == 1
@@ -233,9 +233,9 @@ async def test_q6_a_result_that_no_dispatcher_settles_is_given_up(pool: Pool) ->
     async with connection(pool) as acquired:
         await workers.mark_gone(acquired, [room.worker])
         await acquired.execute(MAKE_OLD, 59)
-        assert await rescue(pool, most_tries=TRIES) == 0
+        assert await rescue(pool, max_tries=TRIES) == 0
         await acquired.execute(MAKE_OLD, 61)
-        assert await rescue(pool, most_tries=TRIES) == 1
+        assert await rescue(pool, max_tries=TRIES) == 1
         assert await acquired.fetchval(STATE, work) == "QUEUED"
 
 
@@ -292,7 +292,7 @@ async def current_task(
     pool: Pool, dispatcher: Dispatcher, submission: SubmissionId
 ) -> JudgeId | None:
     """Of the second dispatcher; until then the watchdog rescues what the first one began."""
-    await rescue(pool, most_tries=TRIES)
+    await rescue(pool, max_tries=TRIES)
     async with connection(pool) as reading:
         sent = await reading.fetch(REQUEUED, submission)
     for dispatch, attempt in sent:

@@ -15,9 +15,9 @@ from deemster.domain.stored_analysis import AnalysisRecord, StoredAnalysis, comp
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import Caps, settle
 from deemster.pipeline.work.evaluate_stage import EvaluateStage
-from deemster.pipeline.work.executor import JobExecutor, Stage
 from deemster.pipeline.work.finalize_stage import FinalizeStage
 from deemster.pipeline.work.heartbeat import RunningJobs
+from deemster.pipeline.work.job_executor import JobExecutor, Stage
 from deemster.store import analyses, dead_letters, submissions
 from deemster.store.pool import Connection, Pool, connection, transaction
 from tests.builders import judged, make_artifacts, make_submission, start_submission
@@ -55,7 +55,7 @@ class BrokenStage(FinalizeStage):
 
 
 def executor_of(
-    pool: Pool, stage: Stage[StageDetails, Any], most_tries: int = 6
+    pool: Pool, stage: Stage[StageDetails, Any], max_tries: int = 6
 ) -> JobExecutor[StageDetails, Any]:
     return JobExecutor(
         pool=pool,
@@ -64,7 +64,7 @@ def executor_of(
         caps=Caps(),
         languages=None,
         lease_s=15,
-        most_tries=most_tries,
+        max_tries=max_tries,
     )
 
 
@@ -88,7 +88,7 @@ async def test_s5_whatever_fails_after_a_verdict_the_submission_ends_with_it(
     submission = await judge(pool, tmp_path)
     evaluating = EvaluateStage(pool, NotingEvaluator(failures=1))
     for stage in (BrokenStage(pool, Task.ANALYZE), evaluating, BrokenStage(pool)):
-        await executor_of(pool, stage, most_tries=1).run(submission, lambda _lease_s: None)
+        await executor_of(pool, stage, max_tries=1).run(submission, lambda _lease_s: None)
     assert await state_of(pool, submission) == (State.COMPLETED, Verdict.ACCEPTED)
     async with connection(pool) as acquired:
         letters = await dead_letters.page(acquired)

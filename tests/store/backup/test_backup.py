@@ -20,7 +20,7 @@ from deemster.domain.ids import (
 from deemster.domain.submission import SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.accept.available_languages import AvailableLanguages
-from deemster.pipeline.accept.service import AcceptService, SubmitRequest
+from deemster.pipeline.accept.submissions import AcceptService, SubmitRequest
 from deemster.pipeline.verdict.attempt import settle
 from deemster.programs.build.languages import load_catalogue
 from deemster.settings import Settings, load_settings

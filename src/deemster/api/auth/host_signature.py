@@ -93,7 +93,7 @@ class HostRequest:
 class HostSignature(SecurityBase):
     """The OpenAPI document names it."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self.model = APIKey.model_validate(
             {
                 "in": APIKeyIn.header,
@@ -102,7 +102,7 @@ class HostSignature(SecurityBase):
             }
         )
         self.scheme_name = "judge_host"
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
 
     async def __call__(self, request: Request) -> HostRequest:
         headers = {

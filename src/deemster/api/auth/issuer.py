@@ -8,7 +8,7 @@ import jwt
 from jwt import exceptions as wrong
 
 from deemster.api.auth.issuer_client import IssuerDown, fetch_document
-from deemster.api.auth.keys import IssuerKeys
+from deemster.api.auth.issuer_keys import IssuerKeys
 from deemster.api.http.errors import Unauthorised
 from deemster.cache.single_flight import SingleFlightCache
 

@@ -135,7 +135,7 @@ async def put_file(request: Request) -> Response:
             caller.id,
             name,
             content,
-            most_bytes=state.settings.client_files_mb * MIB,
+            max_bytes=state.settings.client_files_mb * MIB,
         )
     return Response(status_code=204)
 

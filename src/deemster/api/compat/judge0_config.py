@@ -5,7 +5,7 @@ from typing import Any
 from deemster.api.compat.judge0_archive import EXTRACTED_KB
 from deemster.api.compat.judge0_request import numbers
 from deemster.domain.execution import ExecutionLimits
-from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S
+from deemster.pipeline.deliver.judge0_format import CALLBACK_TIMEOUT_S
 from deemster.settings import Settings
 
 MAX_IN_BATCH = 20

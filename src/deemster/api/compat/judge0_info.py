@@ -16,7 +16,7 @@ from deemster.api.http.errors import Forbidden, Unauthorised, kind_of
 from deemster.api.lookups import installed_versions
 from deemster.domain.errors import NotFound
 from deemster.domain.job import QueueName
-from deemster.pipeline.deliver.judge0_submission import STATUSES
+from deemster.pipeline.deliver.judge0_format import STATUSES
 from deemster.store import executions
 from deemster.store.pool import connection
 

@@ -15,7 +15,7 @@ from deemster.api.models.submissions import check_web_address
 from deemster.domain.execution import ExecutionLimits, ExecutionOptions
 from deemster.domain.webhook import WebhookFormat
 from deemster.pipeline.accept.executions import ExecuteRequest
-from deemster.pipeline.deliver.judge0_submission import (
+from deemster.pipeline.deliver.judge0_format import (
     COMPILE_FAILED,
     COMPILE_OUTPUT,
     MULTI_FILE_MAIN,

@@ -20,7 +20,7 @@ from deemster.api.executions import ShownExecution
 from deemster.domain.account import Account
 from deemster.domain.errors import DeemsterError, LimitReached, NotFound, Unavailable
 from deemster.domain.ids import ExecutionId, execution_of_uuid, uuid_of
-from deemster.pipeline.deliver.judge0_submission import (
+from deemster.pipeline.deliver.judge0_format import (
     DEFAULT_FIELDS,
     FIELDS,
     SOURCE_FIELDS,

@@ -12,7 +12,7 @@ from deemster.api.models.submissions import present
 from deemster.domain.execution import ExecutionLimits, ExecutionStatus
 from deemster.domain.ids import ProblemId
 from deemster.pipeline.accept.executions import ExecuteRequest
-from deemster.pipeline.accept.service import SubmitRequest
+from deemster.pipeline.accept.submissions import SubmitRequest
 
 MAX_CHARS: Final = 1_000_000
 LONGEST_WAIT_S: Final = 30.0
@@ -111,10 +111,10 @@ class ReadVerdict(RequestModel):
     """Seconds to wait for the verdict; 0 shows the present state."""
 
 
-def run_result(shown: ShownExecution, most_chars: int) -> RunResult:
+def run_result(shown: ShownExecution, max_chars: int) -> RunResult:
     out = execution_out(shown.view, shown.output)
     texts = (out.stdout or "", out.stderr or "", out.compile_output or "")
-    stdout, stderr, compile_output = (without_middle(text, most_chars) for text in texts)
+    stdout, stderr, compile_output = (without_middle(text, max_chars) for text in texts)
     is_cut = (stdout, stderr, compile_output) != texts
     known = {
         "execution_id": out.execution_id,
@@ -133,10 +133,10 @@ def run_result(shown: ShownExecution, most_chars: int) -> RunResult:
     return RunResult.model_validate(present(known))
 
 
-def without_middle(text: str, most_chars: int) -> str:
+def without_middle(text: str, max_chars: int) -> str:
     """Keeps the start and the end, which often has the error message."""
-    left_out = len(text) - most_chars
+    left_out = len(text) - max_chars
     if left_out <= 0:
         return text
-    half = most_chars // 2
+    half = max_chars // 2
     return f"{text[:half]}\n… {left_out} characters left out …\n{text[half + left_out :]}"

@@ -14,9 +14,9 @@ BODY_BYTES: Final = 32 << 20
 Object = dict[str, Any]
 
 
-async def read_object(request: Request, most_bytes: int = BODY_BYTES) -> Object:
+async def read_object(request: Request, max_bytes: int = BODY_BYTES) -> Object:
     """Call it once the caller is known, so that nobody else can make the judge read a body."""
-    return parse_object(await read_body(request, most_bytes))
+    return parse_object(await read_body(request, max_bytes))
 
 
 def parse_object(body: bytes) -> Object:

@@ -188,14 +188,14 @@ class Feed:
     def _is_awaited(self) -> bool:
         return bool(len(self.subscriptions) or len(self.settled))
 
-    async def _pause(self, most_s: float) -> None:
+    async def _pause(self, max_s: float) -> None:
         """Returns when events are to be read: soon after a notice, or after this time."""
         now = asyncio.get_running_loop().time
         began, is_notified = now(), False
-        await asyncio.sleep(min(GATHER_S, most_s))
+        await asyncio.sleep(min(GATHER_S, max_s))
         while True:
             gather_s = GATHER_S if self._is_awaited else GATHER_UNAWAITED_S
-            wanted_s = min(gather_s, most_s) if is_notified else most_s
+            wanted_s = min(gather_s, max_s) if is_notified else max_s
             left_s = began + wanted_s - now()
             if left_s <= 0:
                 return

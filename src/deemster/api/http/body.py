@@ -21,10 +21,10 @@ MEDIA_TYPE: Final = "application/json"
 M = TypeVar("M", bound=BaseModel)
 
 
-async def read_json(request: Request, model: type[M], most_bytes: int = BODY_BYTES) -> M:
+async def read_json(request: Request, model: type[M], max_bytes: int = BODY_BYTES) -> M:
     """Call it once the caller is known, so that nobody else can make the judge read a body."""
     check_media_type(media_type_of(request))
-    return parse_json(await read_body(request, most_bytes), model)
+    return parse_json(await read_body(request, max_bytes), model)
 
 
 def media_type_of(request: Request) -> str:
@@ -44,28 +44,28 @@ def parse_json(body: bytes, model: type[M]) -> M:
         raise invalid_body(fault) from None
 
 
-async def read_body(request: Request, most_bytes: int = BODY_BYTES) -> bytes:
-    if announces_more_than(request, most_bytes):
-        raise too_large(most_bytes)
+async def read_body(request: Request, max_bytes: int = BODY_BYTES) -> bytes:
+    if announces_more_than(request, max_bytes):
+        raise too_large(max_bytes)
     try:
         async with asyncio.timeout(BODY_TIMEOUT_S):
             chunk, more = await next_chunk(request)
-            if not more and len(chunk) <= most_bytes:
+            if not more and len(chunk) <= max_bytes:
                 return chunk  # most bodies come in one piece
             body = bytearray(chunk)
-            while more and len(body) <= most_bytes:
+            while more and len(body) <= max_bytes:
                 chunk, more = await next_chunk(request)
                 body += chunk
     except TimeoutError:
         raise TooSlow(f"The request took longer than {BODY_TIMEOUT_S} s to arrive.") from None
-    if len(body) > most_bytes:
-        raise too_large(most_bytes)
+    if len(body) > max_bytes:
+        raise too_large(max_bytes)
     return bytes(body)
 
 
-def announces_more_than(request: Request, most_bytes: int) -> bool:
+def announces_more_than(request: Request, max_bytes: int) -> bool:
     length = request.headers.get("content-length", "")
-    return length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > most_bytes)
+    return length.isdecimal() and (len(length) > MAX_LENGTH_DIGITS or int(length) > max_bytes)
 
 
 async def next_chunk(request: Request) -> tuple[bytes, bool]:
@@ -76,9 +76,9 @@ async def next_chunk(request: Request) -> tuple[bytes, bool]:
     return message.get("body", b""), message.get("more_body", False)
 
 
-def too_large(most_bytes: int) -> TooLarge:
+def too_large(max_bytes: int) -> TooLarge:
     return TooLarge(
-        f"The request has more than {most_bytes:,} bytes: send less. If JSON makes a source "
+        f"The request has more than {max_bytes:,} bytes: send less. If JSON makes a source "
         "much longer, send it as files with content_base64."
     )
 

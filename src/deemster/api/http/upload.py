@@ -29,17 +29,17 @@ WRITE_BYTES: Final = 1 * MIB
 """Written at a time: a thread for each small chunk would cost more than the writing."""
 
 
-def check_archive(request: Request, most_bytes: int) -> None:
+def check_archive(request: Request, max_bytes: int) -> None:
     """Checks the headers, before any of the archive is read."""
     if media_type_of(request) not in ARCHIVES:
         raise WrongMedia(
             f"Send the archive as the body, with Content-Type: {' or '.join(ARCHIVES)}."
         )
-    if announces_more_than(request, most_bytes):
-        raise too_large(most_bytes)
+    if announces_more_than(request, max_bytes):
+        raise too_large(max_bytes)
 
 
-async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
+async def receive_into(request: Request, file: Path, max_bytes: int) -> str:
     """Returns the SHA-256 of the upload, in hex."""
     digest = hashlib.sha256()
     try:
@@ -50,7 +50,7 @@ async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
                     digest.update(part)
                     stream.write(part)
 
-                async for part in parts_of(request, most_bytes):
+                async for part in parts_of(request, max_bytes):
                     await asyncio.to_thread(write, part)
     except TimeoutError:
         raise TooSlow(
@@ -65,7 +65,7 @@ async def receive_into(request: Request, file: Path, most_bytes: int) -> str:
     return digest.hexdigest()
 
 
-async def parts_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
+async def parts_of(request: Request, max_bytes: int) -> AsyncIterator[bytes]:
     buffer = bytearray()
     total, more = 0, True
     started_s = time.monotonic()
@@ -73,8 +73,8 @@ async def parts_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
         async with asyncio.timeout(CHUNK_TIMEOUT_S):
             chunk, more = await next_chunk(request)
         total += len(chunk)
-        if total > most_bytes:
-            raise too_large(most_bytes)
+        if total > max_bytes:
+            raise too_large(max_bytes)
         took_s = time.monotonic() - started_s
         if more and took_s > SLOW_S and total < took_s * SLOWEST_BYTES_PER_S:
             raise TimeoutError
@@ -84,8 +84,8 @@ async def parts_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
             buffer.clear()
 
 
-def too_large(most_bytes: int) -> TooLarge:
+def too_large(max_bytes: int) -> TooLarge:
     return TooLarge(
-        f"The archive has more than {most_bytes // MIB:,} MB: leave out files that the problem "
+        f"The archive has more than {max_bytes // MIB:,} MB: leave out files that the problem "
         "does not need."
     )

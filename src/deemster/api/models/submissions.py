@@ -21,7 +21,7 @@ from deemster.domain.submission import (
     SubmissionView,
 )
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.accept.service import SubmitRequest
+from deemster.pipeline.accept.submissions import SubmitRequest
 
 SUBMISSIONS_PATH: Final = "/v1/submissions"
 

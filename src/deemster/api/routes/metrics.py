@@ -17,12 +17,12 @@ from deemster.api.authentication import Caller
 from deemster.api.dependencies import Dependencies
 from deemster.api.evaluation_metrics import evaluation_metrics
 from deemster.api.judge_host_metrics import judge_host_metrics
-from deemster.api.stage_metrics import stage_metrics
+from deemster.api.task_metrics import task_metrics
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WorkerId
 from deemster.domain.job import QueueName
 from deemster.domain.queue_depth import QueueDepth
-from deemster.domain.stage_counts import TaskCounts
+from deemster.domain.task_counts import TaskCounts
 from deemster.store import counters, workers
 from deemster.store.pool import connection
 from deemster.store.stats import Gauges, read_gauges
@@ -56,7 +56,7 @@ async def show_metrics(request: Request, _caller: Caller) -> Response:
             [
                 *database_gauges(found.result()),
                 *queue_gauges(depths.result()),
-                *stage_metrics(counted.result()),
+                *task_metrics(counted.result()),
                 *failed.result(),
                 *evaluated.result(),
                 *hosts.result(),

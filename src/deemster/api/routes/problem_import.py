@@ -131,12 +131,12 @@ async def received_package(
 ) -> AsyncIterator[tuple[Path, str]]:
     """Yields the uploaded package, and its hash."""
     state = app_state(request)
-    most_bytes = state.settings.package_mb * MIB
-    check_archive(request, most_bytes)
+    max_bytes = state.settings.package_mb * MIB
+    check_archive(request, max_bytes)
     async with state.dependencies.importer.upload_directory(caller.id) as directory:
         # A package without a directory of its own gets the name of its archive.
         archive = directory / (problem.removeprefix(f"{PROBLEM}_") if problem else UNNAMED)
-        yield archive, await receive_into(request, archive, most_bytes)
+        yield archive, await receive_into(request, archive, max_bytes)
 
 
 async def import_once(

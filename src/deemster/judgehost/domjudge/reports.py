@@ -52,14 +52,12 @@ def run_form(
     return form
 
 
-def shortened(data: bytes, most_bytes: int) -> bytes:
-    if most_bytes < 0 or len(data) <= most_bytes:
+def shortened(data: bytes, max_bytes: int) -> bytes:
+    if max_bytes < 0 or len(data) <= max_bytes:
         return data
-    return data[:most_bytes] + TRUNCATION.format(most_bytes).encode()
+    return data[:max_bytes] + TRUNCATION.format(max_bytes).encode()
 
 
-def shortened_file(path: Path, most_bytes: int) -> bytes:
+def shortened_file(path: Path, max_bytes: int) -> bytes:
     with path.open("rb") as file:
-        return shortened(
-            file.read() if most_bytes < 0 else file.read(most_bytes + 1), most_bytes
-        )
+        return shortened(file.read() if max_bytes < 0 else file.read(max_bytes + 1), max_bytes)

@@ -176,10 +176,10 @@ class ExecutionAccept:
 def source_of(language: Language, request: ExecuteRequest) -> Source:
     if not any(request.files.values()):
         raise Refused("The source is empty: send the program in source_code or files.")
-    check_admissible(request.files, language, most_bytes=SOURCE_BYTES, allowed_languages=None)
+    check_admissible(request.files, language, max_bytes=SOURCE_BYTES, allowed_languages=None)
     if set(request.files) == {""}:
         return single_file(language, "", request.files[""])
-    source = Source(request.files, main=request.main, most_bytes=SOURCE_BYTES)
+    source = Source(request.files, main=request.main, max_bytes=SOURCE_BYTES)
     if main_file(language, source) is None:
         raise Refused(missing_entry_message(language, source))
     return source

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from deemster.domain.analysis import Analyzer
 from deemster.domain.language import Catalogue
-from deemster.programs.build.boxed_tools import DEFAULT_BOX, VersionBox
 from deemster.programs.build.installed_tool import InstalledTool, find_installed
 from deemster.programs.build.languages import load_catalogue
+from deemster.programs.build.tool_views import DEFAULT_BOX, VersionBox
 
 
 @dataclass(frozen=True, slots=True)

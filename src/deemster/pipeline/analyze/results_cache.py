@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from deemster.domain.analysis import Finding, ToolResult, ToolStatus
 from deemster.pipeline.analyze.tool_run import ToolRequest
 from deemster.programs.build.cache import DirectoryCache
-from deemster.programs.build.fingerprint import file_facts, fingerprint, step_facts
+from deemster.programs.build.cache_key import cache_key, file_facts, step_facts
 from deemster.programs.build.toolchain import stamps_of
 
 log = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def read_record(request: ToolRequest, record: Mapping[str, JsonValue]) -> ToolRe
 def key_of(request: ToolRequest) -> str:
     """A hash of everything that determines the findings, but not of the rules' explanations."""
     analyzer, found = request.analyzer, request.installed.found
-    return fingerprint(
+    return cache_key(
         findings=FORMAT,
         analyzer=analyzer.id,
         version=found.version,

@@ -132,21 +132,21 @@ async def run_command(
         streams = {"stdout": report.stdout, "stderr": report.stderr}
         return report, streams.get(stream, report.stdout + b"\n" + report.stderr)
     written: list[bytes | None] = []
-    most_bytes = analyzer.limits.output_bytes
+    max_bytes = analyzer.limits.output_bytes
     report = await boxes.run(
         command,
-        collect=lambda scratch: written.append(read_file(scratch, stream, most_bytes)),
+        collect=lambda scratch: written.append(read_file(scratch, stream, max_bytes)),
     )
     return report, written[0] if written else None
 
 
-def read_file(scratch_fd: int, name: str, most_bytes: int) -> bytes | None:
+def read_file(scratch_fd: int, name: str, max_bytes: int) -> bytes | None:
     """Empty if the tool wrote no file; None if the file can't be read, or is too large."""
     try:
         os.stat(name, dir_fd=scratch_fd, follow_symlinks=False)
     except FileNotFoundError:
         return b""
-    return read_scratch_file(scratch_fd, name, most_bytes)
+    return read_scratch_file(scratch_fd, name, max_bytes)
 
 
 def read_result(request: ToolRequest, report: Report, output: bytes | None) -> ToolResult:
@@ -154,9 +154,9 @@ def read_result(request: ToolRequest, report: Report, output: bytes | None) -> T
     if report.status not in FINISHED or report.exit_code not in analyzer.exit_codes:
         return failure(request, explain_failure(analyzer, report))
     if output is None:
-        most_mb = analyzer.limits.output_bytes // MIB
+        max_mb = analyzer.limits.output_bytes // MIB
         return failure(
-            request, f"The result of {analyzer.name} is not a file of at most {most_mb} MB."
+            request, f"The result of {analyzer.name} is not a file of at most {max_mb} MB."
         )
     try:
         printed = read_output(analyzer, output)

@@ -16,7 +16,7 @@ from deemster.domain.webhook import WebhookFormat
 from deemster.metrics import WEBHOOKS
 from deemster.pipeline.deliver.heng_callbacks import HengCallbacks
 from deemster.pipeline.deliver.heng_result import STATES
-from deemster.pipeline.deliver.judge0_submission import CALLBACK_TIMEOUT_S, callback_body
+from deemster.pipeline.deliver.judge0_format import CALLBACK_TIMEOUT_S, callback_body
 from deemster.pipeline.deliver.message import SigningKeys, body_of, signature_headers
 from deemster.pipeline.deliver.sender import (
     DeliveryFault,

@@ -12,7 +12,7 @@ from deemster.domain.model_tier import ModelTier
 from deemster.domain.rubric import FeedbackDepth, QuestionId, Rubric, score_all
 from deemster.pipeline.evaluate.paid_calls import PaidCalls, Stopped
 from deemster.pipeline.evaluate.policy import AfterOutcome, Outcome, react
-from deemster.pipeline.evaluate.program import PreparedProgram
+from deemster.pipeline.evaluate.program_variants import PreparedProgram
 from deemster.pipeline.evaluate.prompt import Prompt, mark_of, with_repair, write_prompt
 from deemster.pipeline.evaluate.reply import InvalidReply, ModelAnswers, read_reply
 from deemster.store.model_calls import CallKey

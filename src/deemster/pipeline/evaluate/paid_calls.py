@@ -10,7 +10,7 @@ import structlog
 from deemster.domain.ids import AccountId
 from deemster.domain.model_tier import NOTHING, Micros, ModelTier, TierName, amount_of
 from deemster.pipeline.evaluate.circuit_breaker import CircuitBreaker
-from deemster.pipeline.evaluate.endpoint import (
+from deemster.pipeline.evaluate.model_endpoint import (
     CallFailure,
     CallFault,
     Completion,

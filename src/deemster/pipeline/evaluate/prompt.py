@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from deemster.domain.evaluation import Facts
 from deemster.domain.rubric import FeedbackDepth, Rubric
-from deemster.pipeline.evaluate.program import PreparedProgram
+from deemster.pipeline.evaluate.program_variants import PreparedProgram
 
 Message = Mapping[str, str]
 

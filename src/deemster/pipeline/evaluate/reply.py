@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deemster.domain.evaluation import Quote
 from deemster.domain.rubric import QuestionId, Rubric
-from deemster.pipeline.evaluate.program import PreparedProgram
+from deemster.pipeline.evaluate.program_variants import PreparedProgram
 
 MAX_FAULTS: Final = 5
 MIN_QUOTE: Final = 3

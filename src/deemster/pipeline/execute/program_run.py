@@ -49,7 +49,7 @@ class ProgramRun:
         language = self.build_tools.catalogue.named(self.details.language)
         toolchain = await self.build_tools.toolchains.require(language)
         source = Source(
-            unpack_files(self.details.files), main=self.details.main, most_bytes=SOURCE_BYTES
+            unpack_files(self.details.files), main=self.details.main, max_bytes=SOURCE_BYTES
         )
         built = self.build_tools.compiler.built(
             self.boxes,

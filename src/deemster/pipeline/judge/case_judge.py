@@ -295,8 +295,8 @@ class CaseJudge:
         stdin = pass_input or self._input_of(case)
         file_output = None
         if self.problem.output_file:
-            most_bytes = self.problem.limits.output_bytes
-            file_output = FileOutput(self.problem.output_file, stdout, most_bytes)
+            max_bytes = self.problem.limits.output_bytes
+            file_output = FileOutput(self.problem.output_file, stdout, max_bytes)
         run = partial(
             boxes.run,
             self._command(case),

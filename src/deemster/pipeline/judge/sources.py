@@ -62,7 +62,7 @@ def example_source(
     check_admissible(
         files,
         language,
-        most_bytes=problem.limits.code_bytes,
+        max_bytes=problem.limits.code_bytes,
         allowed_languages=problem.languages,
     )
     if problem.submit_answer:
@@ -76,7 +76,7 @@ def contestant_source(
     """A contestant's submission, with the files that the problem includes."""
     check_filled_size(source.files.values(), problem.constants)
     files = {name: filled(each, problem.constants) for name, each in source.files.items()}
-    own = Source(files, main=source.main, most_bytes=FILLED_BYTES)
+    own = Source(files, main=source.main, max_bytes=FILLED_BYTES)
     if problem.submit_answer:
         return own
     included = included_files(root, problem, language, catalogue)

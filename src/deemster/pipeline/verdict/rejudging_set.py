@@ -28,7 +28,7 @@ from deemster.store.rejudgings import (
 from deemster.store.submission_inserts import SubmissionInsert, insert_all
 
 BATCH: Final = 500
-MOST: Final = 25_000
+MAX_FOUND: Final = 25_000
 """Most submissions in one set: applying it takes a second or two."""
 AT_ONCE: Final = 10
 """Most sets that the keeper stages in one round."""
@@ -66,16 +66,17 @@ async def begin(
         raise Refused(
             "Name the submissions to rejudge, by problem, verdict, ids or another filter."
         )
-    matched = len(await rejudgings.find_matching(writing, wanted, limit=MOST + 1))
+    matched = len(await rejudgings.find_matching(writing, wanted, limit=MAX_FOUND + 1))
     if not matched:
         waits = describe_unended(await rejudgings.count_unfinished(writing, wanted))
         raise Refused(
             "No submission matches. Only submissions that ended, and were not rejudged "
             f"since, can be rejudged.{waits and ' ' + waits}"
         )
-    if matched > MOST:
+    if matched > MAX_FOUND:
         raise Refused(
-            f"More than {MOST:,} submissions match: narrow the filter, for example by time."
+            f"More than {MAX_FOUND:,} submissions match: narrow the filter, for example "
+            "by time."
         )
     rejudging = RejudgingId(new_id(REJUDGING))
     await rejudgings.add(

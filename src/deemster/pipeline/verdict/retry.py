@@ -12,7 +12,7 @@ from deemster.domain.job_events import events_of, stage_of
 from deemster.domain.lifecycle import Event
 from deemster.domain.retry_policy import (
     JUDGE_FAILED,
-    MostTries,
+    MaxTries,
     is_worth_retrying,
     message_for_contestant,
     pause_s,
@@ -44,13 +44,13 @@ async def retry_or_fail(
     running: WorkDetails,
     fault: BaseException,
     *,
-    most_tries: int,
+    max_tries: int,
     also: AlsoWrite = write_nothing,
 ) -> bool:
     """Handles a failed attempt. Returns True if there will be another attempt."""
     error = f"{type(fault).__name__}: {fault}"
     task = running.task
-    again = is_worth_retrying(fault) and running.tries < most_tries
+    again = is_worth_retrying(fault) and running.tries < max_tries
     async with transaction(pool) as writing:
         if again:
             await requeue(
@@ -119,7 +119,7 @@ async def fail(
     await notify_event(writing)
 
 
-async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
+async def rescue(pool: Pool, *, max_tries: MaxTries) -> int:
     """The watchdog: requeues jobs whose worker is silent; returns how many they were."""
     async with connection(pool) as reading:
         gone = await workers.mark_silent_gone(reading)
@@ -130,7 +130,7 @@ async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
     for each in stale:
         try:
             async with transaction(pool) as writing:
-                again = await rescue_one(writing, each, most_tries.of(each.task))
+                again = await rescue_one(writing, each, max_tries.of(each.task))
         except LostRace:
             continue  # the job goes on or has ended after all, or another keeper was first
         rescued += 1
@@ -142,7 +142,7 @@ async def rescue(pool: Pool, *, most_tries: MostTries) -> int:
     return rescued
 
 
-async def rescue_one(writing: Connection, stale: StaleLease, most_tries: int) -> bool:
+async def rescue_one(writing: Connection, stale: StaleLease, max_tries: int) -> bool:
     """Returns True if there will be another attempt.
 
     Raises LostRace if the worker, which was silent when the lease was read, is heard again.
@@ -153,7 +153,7 @@ async def rescue_one(writing: Connection, stale: StaleLease, most_tries: int) ->
     await lock_state(writing, work)
     if stale.beat_at is not None and not await leases.end_stale(writing, stale):
         raise LostRace(f"{work} is not stale any more: attempt {attempt} goes on.")
-    again = stale.tries < most_tries
+    again = stale.tries < max_tries
     if again:
         rescued = events_of(task).rescue
         await requeue(writing, rescued, work, task, attempt, reason=reason)

@@ -14,8 +14,8 @@ import structlog
 from deemster.domain.errors import Unavailable
 from deemster.domain.ids import WORKER, WorkerId, WorkId, new_id, work_id
 from deemster.domain.judgement import CaseSoFar
-from deemster.domain.stage_counts import StageCounts
 from deemster.domain.submission import JudgingProgress
+from deemster.domain.task_counts import JobCounts
 from deemster.domain.work import WorkDetails
 from deemster.pipeline.work.consumers import Consumers
 from deemster.store import leases, workers
@@ -77,7 +77,7 @@ class RunningJobs:
     def __init__(self, pool: Pool, worker: WorkerId) -> None:
         self._pool = pool
         self.worker = worker
-        self.counts = StageCounts()
+        self.counts = JobCounts()
         self._running: list[RunningJob] = []
         """A submission may be here twice: until this worker learns that it has lost the first
         run, and until it learns that it can't start a job that was delivered twice.

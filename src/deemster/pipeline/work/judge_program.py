@@ -40,7 +40,7 @@ class ReadyProgram:
     source: Source
     build: Build | None
     """Its build, if it was compiled before."""
-    most_time_ms: int
+    max_time_ms: int
 
     async def judge(
         self, *, time_ms: int, tries: int, on_part: OnCase, time_factor: float = 1.0
@@ -49,7 +49,7 @@ class ReadyProgram:
         judgement = await self.problem.judge(
             self.language,
             self.source,
-            time_ms=min(time_ms, self.most_time_ms),
+            time_ms=min(time_ms, self.max_time_ms),
             time_factor=time_factor,
             on_case=on_part,
             build=self.build,
@@ -63,7 +63,7 @@ class ReadyProgram:
 class ProgramJudge:
     build_tools: BuildTools
     problems: PreparedProblems
-    most_time_ms: int
+    max_time_ms: int
     """The operator's ceiling for time limits."""
     compile_ahead: CompileAhead | None = None
 
@@ -104,7 +104,7 @@ class ProgramJudge:
             else:  # reads no file, and takes less time than a thread to wake up
                 complete_source = complete()
             async with problem.cached_build(named, complete_source) as cached:
-                yield ReadyProgram(problem, named, complete_source, cached, self.most_time_ms)
+                yield ReadyProgram(problem, named, complete_source, cached, self.max_time_ms)
 
     async def judge(
         self,

@@ -12,7 +12,7 @@ from deemster.domain.limits import COMPILE_S, wall_ms
 from deemster.domain.source import Source, unpack_files
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.verdict.attempt import settle
-from deemster.pipeline.work.executor import ReadyRun
+from deemster.pipeline.work.job_executor import ReadyRun
 from deemster.pipeline.work.judge_program import READY_S, JudgeResult, ProgramJudge
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Connection, Pool

@@ -13,11 +13,11 @@ from deemster.domain.execution import ExecutionDetails
 from deemster.domain.job import NO_STAGES, StagePolicy
 from deemster.domain.judge_host import Purpose
 from deemster.domain.lifecycle import IN_STAGE, State
-from deemster.domain.retry_policy import MostTries
+from deemster.domain.retry_policy import MaxTries
 from deemster.domain.stage import StageDetails
-from deemster.domain.stage_counts import RETRY
 from deemster.domain.stored_analysis import RequestedAnalysis
 from deemster.domain.submission import SubmissionDetails
+from deemster.domain.task_counts import RETRY
 from deemster.domain.work import WorkDetails
 from deemster.pattern_messages import fault_text
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
@@ -78,7 +78,7 @@ class TaskRefused(Refused):
 class Receiver:
     pool: Pool
     artifacts: Artifacts
-    most_tries: MostTries
+    max_tries: MaxTries
     double_judging: DoubleJudging
     stages: StagePolicy = NO_STAGES
     on_end: Callable[[], None] = lambda: None
@@ -209,7 +209,7 @@ class Receiver:
             self.pool,
             details,
             kind(f"Judge host {task.host} failed: {error}"),
-            most_tries=self.most_tries.of(task.task),
+            max_tries=self.max_tries.of(task.task),
             also=ending(task),
         )
         return RETRY if again else FAILED

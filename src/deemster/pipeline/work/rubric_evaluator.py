@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from deemster.domain.evaluation import Evaluation
 from deemster.domain.stage import StageDetails
 from deemster.domain.stored_analysis import StoredAnalysis
-from deemster.pipeline.evaluate.request import facts_of_sarif, read_request
-from deemster.pipeline.evaluate.service import EvaluateService
+from deemster.pipeline.evaluate.evaluator import EvaluateService
+from deemster.pipeline.evaluate.read_request import facts_of_sarif, read_request
 from deemster.store.artifacts import Artifacts
 from deemster.store.pool import Connection, Pool, connection
 
@@ -17,7 +17,7 @@ class RubricEvaluator:
     pool: Pool
     artifacts: Artifacts
     service: EvaluateService
-    most_tries: int
+    max_tries: int
 
     async def evaluate(
         self, details: StageDetails, analysis: StoredAnalysis | None
@@ -32,7 +32,7 @@ class RubricEvaluator:
                 self.artifacts,
                 details.id,
                 analysis=facts,
-                is_last_attempt=details.tries >= self.most_tries,
+                is_last_attempt=details.tries >= self.max_tries,
             )
         return await self.service.evaluate(request)
 

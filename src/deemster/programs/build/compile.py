@@ -16,13 +16,13 @@ from deemster.domain.source import (
     source_files,
     with_required_names,
 )
-from deemster.programs.build.entry import find_entry, is_program_missing
-from deemster.programs.build.fingerprint import (
+from deemster.programs.build.cache_key import (
+    cache_key,
     file_facts,
-    fingerprint,
     step_facts,
     toolchain_facts,
 )
+from deemster.programs.build.entry import find_entry, is_program_missing
 from deemster.programs.build.precompile import Precompiled
 from deemster.programs.build.toolchain import Toolchain
 from deemster.programs.failure import explain_end
@@ -154,7 +154,7 @@ def starts_a_file(language: Language) -> bool:
 def key_of(request: CompileRequest, step: CompileStep) -> str:
     """The cache key. Precompiled headers are not part of it: they don't change the result."""
     precompile = request.toolchain.language.precompile
-    return fingerprint(
+    return cache_key(
         toolchain=toolchain_facts(request.toolchain),
         files=file_facts(request.source.files),
         entry=[request.source.main, request.main],

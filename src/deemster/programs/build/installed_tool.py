@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from deemster.domain.boxed_tool import BoxedTool
 from deemster.domain.language import Catalogue, fill
-from deemster.programs.build.boxed_tools import VersionBox, paths_matching, step_view
+from deemster.programs.build.tool_views import VersionBox, paths_matching, step_view
 from deemster.programs.build.toolchain import FoundTools, find_tools, path_shown
 from deemster.sandbox.command import Bind, FilesView
 from deemster.sandbox.runner import SandboxFault

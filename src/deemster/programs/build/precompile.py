@@ -16,9 +16,9 @@ from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.locks import acquire
 from deemster.programs.build.cache import CachedDirectory, DirectoryCache, release
-from deemster.programs.build.fingerprint import (
+from deemster.programs.build.cache_key import (
+    cache_key,
     file_facts,
-    fingerprint,
     step_facts,
     toolchain_facts,
 )
@@ -207,7 +207,7 @@ def argv_of(toolchain: Toolchain, step: PrecompileStep) -> tuple[str, ...]:
 
 
 def key_of(toolchain: Toolchain, step: PrecompileStep, compiler: CompileStep) -> str:
-    return fingerprint(
+    return cache_key(
         toolchain=toolchain_facts(toolchain),
         files=file_facts(step.files),
         argv=argv_of(toolchain, step),

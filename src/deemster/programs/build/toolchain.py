@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 from deemster.domain.errors import Refused, Unavailable
 from deemster.domain.language import Language, LanguageId, Permissions, VersionQuery, fill
-from deemster.programs.build.boxed_tools import (
+from deemster.programs.build.tool_views import (
     DEFAULT_BOX,
     VersionBox,
     Views,

@@ -159,7 +159,7 @@ WITH unfinished AS (
 ), counted AS (
     UPDATE execution x SET input_bytes = x.input_bytes + octet_length(:content::bytea) + :row_bytes::int
       FROM unfinished u
-     WHERE x.work_id = u.id AND x.input_bytes + octet_length(:content::bytea) + :row_bytes::int <= :most_bytes::bigint
+     WHERE x.work_id = u.id AND x.input_bytes + octet_length(:content::bytea) + :row_bytes::int <= :max_bytes::bigint
  RETURNING x.work_id
 ), typed AS (
     INSERT INTO execution_input (work_id, kind, content, key)

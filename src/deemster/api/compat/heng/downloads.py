@@ -37,10 +37,10 @@ class Downloads:
     allow_private: bool
     look_up: Lookup = look_up
 
-    async def fetch(self, file: UrlFile, stream: IO[bytes], most_bytes: int, where: str) -> str:
+    async def fetch(self, file: UrlFile, stream: IO[bytes], max_bytes: int, where: str) -> str:
         """Writes the file and returns its SHA-256. `where` is its path in the request."""
         try:
-            digest = await self._fetch(file.url, stream, most_bytes, where)
+            digest = await self._fetch(file.url, stream, max_bytes, where)
         except BadDestination as fault:
             raise Refused(f"{where}.url: {REASONS[fault.fault]}.") from None
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException):
@@ -48,7 +48,7 @@ class Downloads:
         check_hashsum(file, digest, where)
         return digest
 
-    async def _fetch(self, url: str, stream: IO[bytes], most_bytes: int, where: str) -> str:
+    async def _fetch(self, url: str, stream: IO[bytes], max_bytes: int, where: str) -> str:
         target = target_of(url)
         addresses = await checked_addresses(
             target, self.look_up, allow_private=self.allow_private
@@ -73,8 +73,8 @@ class Downloads:
                 raise Refused(f"{where}.url: the server answered {got.status}, not 200.")
             async for chunk in got.aiter_stream():
                 size += len(chunk)
-                if size > most_bytes:
-                    raise Refused(f"{where}.url: the file has more than {most_bytes:,} bytes.")
+                if size > max_bytes:
+                    raise Refused(f"{where}.url: the file has more than {max_bytes:,} bytes.")
                 found.update(chunk)
                 await asyncio.to_thread(stream.write, chunk)
         return found.hexdigest()

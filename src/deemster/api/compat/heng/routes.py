@@ -25,7 +25,7 @@ from deemster.domain.errors import DeemsterError, Refused
 from deemster.domain.language import Language
 from deemster.domain.source import SOURCE_BYTES
 from deemster.domain.submission import HengTask
-from deemster.pipeline.accept.service import SubmitRequest
+from deemster.pipeline.accept.submissions import SubmitRequest
 from deemster.public_addresses import is_plainly_private
 
 SOURCE_FIELD: Final = "judge.user.source"

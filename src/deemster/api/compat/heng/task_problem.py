@@ -104,9 +104,9 @@ class TaskProblem:
         if isinstance(file, DirectFile):
             await asyncio.to_thread(path.write_bytes, content_of(file))
         else:
-            most_bytes = self.state.settings.package_mb * MIB
+            max_bytes = self.state.settings.package_mb * MIB
             with path.open("wb") as stream:
-                self.digests[name] = await self.downloads.fetch(file, stream, most_bytes, where)
+                self.digests[name] = await self.downloads.fetch(file, stream, max_bytes, where)
         self.paths[name] = path
 
     def _dynamic(self) -> dict[str, str]:

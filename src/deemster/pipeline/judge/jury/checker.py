@@ -115,8 +115,8 @@ class CheckerFiles:
         could make it so large that the program that checks it is left out.
         """
         for name in (FEEDBACK, *self.extra_outputs):
-            most_bytes = MAX_BYTES if name == FEEDBACK else SCRATCH_BYTES
-            collector = OutputCollector(name, self.target, max_bytes=most_bytes)
+            max_bytes = MAX_BYTES if name == FEEDBACK else SCRATCH_BYTES
+            collector = OutputCollector(name, self.target, max_bytes=max_bytes)
             collector(scratch_fd)
             if collector.problem and (name == FEEDBACK or is_present(scratch_fd, name)):
                 self.problem = collector.problem

@@ -88,8 +88,8 @@ def read_test_submissions(root: Path, tests: Group) -> TestSubmissions:
         memories.append(file.memory)
         found += submissions_of(root, f"{PLACE}/{place.name}", file, names)
         ignored |= dict.fromkeys(key for key in IGNORED if getattr(file, key) is not None)
-    most_time, most_memory = max(times, default=None), max(memories, default=None)
-    return TestSubmissions(tuple(found), most_time, most_memory, tuple(ignored))
+    max_time, max_memory = max(times, default=None), max(memories, default=None)
+    return TestSubmissions(tuple(found), max_time, max_memory, tuple(ignored))
 
 
 def read_test_file(place: Path) -> TestFile | None:

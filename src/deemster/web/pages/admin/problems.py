@@ -63,11 +63,11 @@ async def import_problem(page: PageRequest) -> Response:
 
 async def receive_package(page: PageRequest) -> tuple[ImportedOut, bool]:
     """Also returns whether its examples are to be judged."""
-    most_bytes = page.state.settings.package_mb * MIB
+    max_bytes = page.state.settings.package_mb * MIB
     async with page.state.dependencies.importer.upload_directory(page.account.id) as directory:
         received = directory / "received"
         with received.open("xb") as stream:
-            form = await read_upload(page, stream, most_bytes)
+            form = await read_upload(page, stream, max_bytes)
         if not form.size_bytes:
             raise Refused("Choose the file of a package: a zip or tar.")
         given = form.fields.get("id", "").strip()

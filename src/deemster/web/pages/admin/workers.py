@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from deemster.api import judge_hosts
+from deemster.api import judge_host_admin
 from deemster.api.models.judge_hosts import PauseIn
 from deemster.api.workers import drain_worker, list_workers, resume_worker, running_work
 from deemster.domain.errors import DeemsterError
@@ -21,7 +21,7 @@ async def show_workers(page: PageRequest) -> Response:
 
 
 async def worker_page(page: PageRequest, error: DeemsterError | None = None) -> Response:
-    hosts = await judge_hosts.list_hosts(page.state)
+    hosts = await judge_host_admin.list_hosts(page.state)
     of_hosts = {host.worker.id for host in hosts if host.worker is not None}
     workers = [each for each in await list_workers(page.state) if each.id not in of_hosts]
     return page.render(
@@ -46,7 +46,7 @@ async def resume(page: PageRequest) -> Response:
 async def pause_host(page: PageRequest) -> Response:
     try:
         asked = parse_fields(PauseIn, reason=page.form.get("reason", "").strip())
-        done = await judge_hosts.pause_host(
+        done = await judge_host_admin.pause_host(
             page.request, page.account, page.parameter("id"), asked
         )
     except SHOWN as refusal:
@@ -55,20 +55,22 @@ async def pause_host(page: PageRequest) -> Response:
 
 
 async def resume_host(page: PageRequest) -> Response:
-    done = await judge_hosts.resume_host(page.request, page.account, page.parameter("id"))
+    done = await judge_host_admin.resume_host(page.request, page.account, page.parameter("id"))
     return host_changed(page, "resumed", done.name)
 
 
 async def drain_host(page: PageRequest) -> Response:
     try:
-        done = await judge_hosts.drain_host(page.request, page.account, page.parameter("id"))
+        done = await judge_host_admin.drain_host(
+            page.request, page.account, page.parameter("id")
+        )
     except SHOWN as refusal:
         return await worker_page(page, refusal)
     return host_changed(page, "drained", done.name)
 
 
 async def revoke_host(page: PageRequest) -> Response:
-    done = await judge_hosts.revoke_host(page.request, page.account, page.parameter("id"))
+    done = await judge_host_admin.revoke_host(page.request, page.account, page.parameter("id"))
     return host_changed(page, "revoked", done.name)
 
 

@@ -46,7 +46,7 @@ class TaskCounts:
         )
 
 
-class StageCounts:
+class JobCounts:
     """All tasks of one worker since it started."""
 
     def __init__(self) -> None:

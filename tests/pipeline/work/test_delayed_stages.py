@@ -6,15 +6,15 @@ from itertools import chain, repeat
 
 import pytest
 
-from deemster.pipeline.work import yield_to_judging
-from deemster.pipeline.work.yield_to_judging import DelayedStages
+from deemster.pipeline.work import delayed_stages
+from deemster.pipeline.work.delayed_stages import DelayedStages
 
 
 async def test_a_stage_waits_until_no_submission_has_followed_for_a_moment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(yield_to_judging, "QUIET_S", 1.0)
-    monkeypatch.setattr(yield_to_judging, "LOOK_S", 0.01)
+    monkeypatch.setattr(delayed_stages, "QUIET_S", 1.0)
+    monkeypatch.setattr(delayed_stages, "LOOK_S", 0.01)
     # A slot is free for a moment between two submissions.
     looks = chain([True, True, False, True, True], repeat(False))
     seen: list[bool] = []
@@ -31,19 +31,19 @@ async def test_a_stage_waits_until_no_submission_has_followed_for_a_moment(
 async def test_under_permanent_load_a_stage_goes_on_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(yield_to_judging, "SHORTEST_PAUSE_S", 0.1)
+    monkeypatch.setattr(delayed_stages, "SHORTEST_PAUSE_S", 0.1)
     await asyncio.wait_for(DelayedStages(lambda: True).until_turn(), timeout=60)
 
 
 async def test_under_permanent_load_the_pause_grows_with_the_time_of_the_last_job(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(yield_to_judging, "SHORTEST_PAUSE_S", 0.0)
+    monkeypatch.setattr(delayed_stages, "SHORTEST_PAUSE_S", 0.0)
     turns = DelayedStages(lambda: True)
     turns.pause_after(0.02)
     began_s = time.monotonic()
     await turns.until_turn()
-    assert time.monotonic() - began_s >= 0.02 * yield_to_judging.PAUSE_FACTOR * 0.9
+    assert time.monotonic() - began_s >= 0.02 * delayed_stages.PAUSE_FACTOR * 0.9
 
 
 async def test_without_load_no_stage_waits_for_its_turn() -> None:

@@ -7,12 +7,12 @@ from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from deemster.domain.ids import WorkerId
-from deemster.domain.stage_counts import BUCKETS_S, RETRY, TaskCounts
+from deemster.domain.task_counts import BUCKETS_S, RETRY, TaskCounts
 
 BOUNDS = [*map(str, BUCKETS_S), "+Inf"]
 
 
-def stage_metrics(counts: Mapping[WorkerId, Mapping[str, TaskCounts]]) -> Iterator[Metric]:
+def task_metrics(counts: Mapping[WorkerId, Mapping[str, TaskCounts]]) -> Iterator[Metric]:
     """A worker's counters begin at 0 when it starts, so each has its own."""
     labels = ["task", "worker"]
     started = CounterMetricFamily("deemster_stage_started", "Jobs that began", labels=labels)

@@ -14,7 +14,7 @@ from deemster.domain.ids import WorkId
 from deemster.domain.job import QUEUE_OF, Task
 from deemster.domain.job_events import events_of
 from deemster.domain.judgement import OnCase
-from deemster.domain.stage_counts import DONE, RETRY
+from deemster.domain.task_counts import DONE, RETRY
 from deemster.domain.work import WorkDetails
 from deemster.metrics import RUN_TIME
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done, RetryLater
@@ -85,7 +85,7 @@ class JobExecutor(Generic[D, R]):
     languages: Container[str] | None
     """Languages whose toolchains this worker has; None: the stage needs no toolchain."""
     lease_s: float
-    most_tries: int
+    max_tries: int
     starting_pool: Pool | None = None
     """For starts, if their commits need not wait for the disk: a start that a crash of the
     database undoes is repeated, and the attempt that it had begun does not count."""
@@ -256,7 +256,7 @@ class JobExecutor(Generic[D, R]):
 
     async def _record_once(self, details: D, outcome: R | Exception) -> str:
         if isinstance(outcome, Exception):
-            again = await retry_or_fail(self.pool, details, outcome, most_tries=self.most_tries)
+            again = await retry_or_fail(self.pool, details, outcome, max_tries=self.max_tries)
             return RETRY if again else FAILED
         return await self.stage.settle(details, outcome)
 

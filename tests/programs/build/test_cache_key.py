@@ -1,4 +1,4 @@
-"""Tests for build/fingerprint.py: everything that affects a compilation changes the key."""
+"""Tests for build/cache_key.py: everything that affects a compilation changes the key."""
 
 import os
 from dataclasses import replace
@@ -6,9 +6,9 @@ from pathlib import Path
 
 from deemster.domain.language import Permissions
 from deemster.domain.limits import Limits
-from deemster.programs.build.fingerprint import (
+from deemster.programs.build.cache_key import (
+    cache_key,
     file_facts,
-    fingerprint,
     step_facts,
     toolchain_facts,
 )
@@ -17,7 +17,7 @@ from deemster.programs.build.toolchain import Toolchain
 
 
 def key_of_files(**files: bytes) -> str:
-    return fingerprint(files=file_facts(files))
+    return cache_key(files=file_facts(files))
 
 
 def test_bytes_moved_between_name_and_content_change_the_key() -> None:
@@ -41,17 +41,17 @@ def test_a_reinstalled_compiler_changes_the_key(tmp_path: Path) -> None:
     tool.write_bytes(b"one")
     os.utime(tool, (1000, 1000))
     toolchain = Toolchain(load_catalogue().named("c"), {"compiler": str(tool)}, "GCC 12")
-    seen = [fingerprint(toolchain=toolchain_facts(toolchain))]
-    assert fingerprint(toolchain=toolchain_facts(toolchain)) == seen[0]
+    seen = [cache_key(toolchain=toolchain_facts(toolchain))]
+    assert cache_key(toolchain=toolchain_facts(toolchain)) == seen[0]
     os.utime(tool, (2000, 2000))
-    seen.append(fingerprint(toolchain=toolchain_facts(toolchain)))
+    seen.append(cache_key(toolchain=toolchain_facts(toolchain)))
     tool.write_bytes(b"other")
     os.utime(tool, (2000, 2000))
-    seen.append(fingerprint(toolchain=toolchain_facts(toolchain)))
+    seen.append(cache_key(toolchain=toolchain_facts(toolchain)))
     tool.unlink()
-    seen.append(fingerprint(toolchain=toolchain_facts(toolchain)))
+    seen.append(cache_key(toolchain=toolchain_facts(toolchain)))
     other = replace(toolchain, version="GCC 13")
-    seen.append(fingerprint(toolchain=toolchain_facts(other)))
+    seen.append(cache_key(toolchain=toolchain_facts(other)))
     assert len(set(seen)) == len(seen)
 
 
@@ -65,5 +65,5 @@ def test_the_sandbox_settings_are_part_of_the_key() -> None:
         step_facts(plain, Limits(scratch_inodes=1), {}),
         step_facts(plain, Limits(), {"GOFLAGS": "-x"}),
     ]
-    keys = {fingerprint(sandbox=each) for each in sandboxes}
+    keys = {cache_key(sandbox=each) for each in sandboxes}
     assert len(keys) == len(sandboxes)

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from deemster.api.routes import host_tasks
+from deemster.api.routes import judgehost_tasks
 from deemster.domain.execution import ExecutionLimits, ProgramIo
 from deemster.domain.ids import SubmissionId, WorkerId, new_id
 from deemster.domain.job import Task
@@ -54,7 +54,7 @@ async def test_m1_a_host_stores_no_more_output_than_the_limits_of_the_program_al
     pool: Pool, host: HostClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """M1: each update may have 64 MB, and nothing else would end them."""
-    monkeypatch.setattr(host_tasks, "SPARE_BYTES", 1000)
+    monkeypatch.setattr(judgehost_tasks, "SPARE_BYTES", 1000)
     path = await execution_of(pool, host)
 
     async def update(number: int, size_bytes: int) -> int:

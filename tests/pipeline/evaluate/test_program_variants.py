@@ -3,7 +3,7 @@
 import pytest
 
 from deemster.domain.evaluation import Variant
-from deemster.pipeline.evaluate.program import (
+from deemster.pipeline.evaluate.program_variants import (
     KEPT_NAMES,
     PreparedFile,
     neutral_number,

@@ -18,8 +18,8 @@ from deemster.domain.submission import SubmissionDetails
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.verdict.attempt import Caps, settle
 from deemster.pipeline.verdict.cancel import cancel
-from deemster.pipeline.work.executor import JobExecutor, ReadyRun
 from deemster.pipeline.work.heartbeat import RunningJobs
+from deemster.pipeline.work.job_executor import JobExecutor, ReadyRun
 from deemster.store.lifecycle import advance, lock_state
 from deemster.store.pool import Connection, Pool, connection, transaction
 from tests.builders import (
@@ -107,7 +107,7 @@ def make_executor(
         caps=Caps(),
         languages=LANGUAGES,
         lease_s=15,
-        most_tries=3,
+        max_tries=3,
         **more,
     )
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from deemster.pipeline.evaluate.endpoint import (
+from deemster.pipeline.evaluate.model_endpoint import (
     RESPONSE_BYTES,
     CallFailure,
     CallFault,

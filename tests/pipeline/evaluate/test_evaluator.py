@@ -19,9 +19,9 @@ from deemster.domain.evaluation import (
 )
 from deemster.domain.ids import ProblemId
 from deemster.domain.verdict import Verdict
-from deemster.pipeline.evaluate.endpoint import ModelEndpoint
+from deemster.pipeline.evaluate.evaluator import EvaluateService
+from deemster.pipeline.evaluate.model_endpoint import ModelEndpoint
 from deemster.pipeline.evaluate.paid_calls import ModelClient
-from deemster.pipeline.evaluate.service import EvaluateService
 from deemster.programs.tokenizer import Tokenizer
 from deemster.store import evaluations, rubrics
 from deemster.store.pool import connection, transaction

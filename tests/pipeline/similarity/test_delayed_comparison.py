@@ -1,6 +1,6 @@
 """P6: the comparison of programs waits for submissions, but not for ever."""
 
-from deemster.pipeline.similarity.yield_to_judging import DelayedComparison
+from deemster.pipeline.similarity.delayed_comparison import DelayedComparison
 from deemster.pipeline.verdict.cancel import cancel
 from deemster.store.pool import Pool
 from tests.builders import make_submission

@@ -233,7 +233,7 @@ def source_of(summary: ProblemSummary, language: Language, request: SubmitReques
     check_admissible(
         request.files,
         language,
-        most_bytes=summary.source_bytes,
+        max_bytes=summary.source_bytes,
         allowed_languages=summary.languages,
     )
     if set(request.files) == {""}:

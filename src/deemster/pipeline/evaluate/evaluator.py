@@ -37,7 +37,7 @@ from deemster.pipeline.evaluate.paid_calls import (
     PaidCalls,
 )
 from deemster.pipeline.evaluate.policy import POLICY, AfterOutcome
-from deemster.pipeline.evaluate.program import (
+from deemster.pipeline.evaluate.program_variants import (
     PreparedProgram,
     ordered_files,
     prepare,

@@ -20,7 +20,7 @@ FORMAT = 1
 """Raise this when the code that processes a compiler's output changes."""
 
 
-def fingerprint(**facts: Any) -> str:
+def cache_key(**facts: Any) -> str:
     text = json.dumps({"format": FORMAT, **facts}, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
