@@ -1,5 +1,5 @@
-"""Allows requests to URLs of strangers only at public addresses, or at those that an operator
-allows, and connects only to addresses that were checked (protection against SSRF, H3).
+"""Allows requests to URLs that users give only at public addresses, or at those that an
+operator allows, and connects only to addresses that were checked (protection against SSRF, H3).
 """
 
 import asyncio

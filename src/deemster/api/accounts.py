@@ -1,4 +1,4 @@
-"""Creates accounts, changes passwords and ends log-ins, for routes and pages (O6)."""
+"""Creates accounts, changes passwords and ends other log-ins, for routes and pages (O6)."""
 
 from starlette.requests import Request
 from starlette.responses import Response

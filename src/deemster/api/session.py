@@ -1,4 +1,4 @@
-"""Ends a log-in, and reads what the account of a log-in has done, for routes and pages."""
+"""Ends the log-in of a browser, and reads the profile of its account, for routes and pages."""
 
 import json
 from dataclasses import asdict

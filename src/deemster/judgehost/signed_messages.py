@@ -1,4 +1,4 @@
-"""Remembers the nonces of signed messages, so that none is accepted twice (M1)."""
+"""Checks messages that the server has signed, and accepts none twice (M1)."""
 
 import time
 from collections.abc import Callable

@@ -253,7 +253,8 @@ class Settings(BaseSettings):
     """Maximum number of times that a failed stage after the verdict is tried again."""
 
     execution_slots: AtLeast1 = 16
-    """Number of executions that a worker runs at once, on cores that judge nothing."""
+    """Number of executions that a worker runs at once, on cores that judge nothing if there are
+    any."""
     execution_wall_s: Positive = 60.0
     """Longest time that an execution may ask for, in seconds."""
     live_wall_s: Positive = 1800.0

@@ -1,4 +1,4 @@
-"""The address of the API: finds a free port, and sends requests to it."""
+"""The address on which the API listens: checks that its port is free, and asks the API."""
 
 import asyncio
 import errno

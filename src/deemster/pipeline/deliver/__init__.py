@@ -1,1 +1,1 @@
-"""Delivers webhooks when a submission has ended (H2, H3)."""
+"""Delivers webhooks when a submission has ended, also as Judge0 and heng do (H2, H3)."""

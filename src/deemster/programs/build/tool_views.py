@@ -1,4 +1,6 @@
-"""Decides which files the boxes of a tool show, and asks tools for their versions in a box."""
+"""Decides which files the boxes of a compiler, analyser or language server show, and asks these
+tools for their versions in a box.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
