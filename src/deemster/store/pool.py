@@ -76,6 +76,10 @@ def outages_as_errors() -> Iterator[None]:
             "DEEMSTER_DATABASE_URL and DEEMSTER_MIGRATION_DATABASE_URL; `deemster migrate` "
             "grants what the role of the service needs."
         ) from fault
+    except asyncpg.TransactionRollbackError as fault:
+        raise DatabaseDown(
+            "Another request changed the same rows at this moment: try again."
+        ) from fault
     except OUTAGES as fault:
         raise DatabaseDown(
             f"The database can't be used ({type(fault).__name__}: {fault}): check that "

@@ -37,6 +37,13 @@ async def count_scores(connection: Connection, submission: SubmissionId) -> None
     await SQL.count_scores(connection, id=submission)
 
 
+async def gets_copy(connection: Connection, submission: SubmissionId) -> bool:
+    """Whether `count_scores` of a submission that trials have replaced will copy an analysis to
+    this one.
+    """
+    return bool(await SQL.gets_copy(connection, id=submission))
+
+
 async def uncount_scores(connection: Connection, submission: SubmissionId) -> None:
     """Undoes it for a submission that was replaced."""
     await SQL.uncount_scores(connection, id=submission)

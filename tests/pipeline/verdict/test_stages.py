@@ -12,7 +12,7 @@ from deemster.domain.job import StagePolicy, Task
 from deemster.domain.lifecycle import IN_STAGE, Event, State
 from deemster.domain.retry_policy import MaxTries, backoff_s, pause_s
 from deemster.domain.stage import StageDetails
-from deemster.domain.stored_analysis import AnalysisRecord, compress
+from deemster.domain.stored_analysis import AnalysisRecord, RequestedAnalysis, compress
 from deemster.domain.submission import SubmissionDetails, SubmissionView
 from deemster.domain.verdict import Verdict
 from deemster.pipeline.outbox.reconcile import resend
@@ -31,10 +31,11 @@ from deemster.pipeline.work.finalize_stage import FinalizeStage
 from deemster.store import analyses, counters, dead_letters, leases, rejudgings, submissions
 from deemster.store.audit import Actor
 from deemster.store.counters import ProblemCounts
-from deemster.store.lifecycle import StateChanged
+from deemster.store.lifecycle import StateChanged, advance
 from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.rejudgings import RejudgingFilter
 from deemster.store.stages import count_scores, find_mismatches, stage_details
+from deemster.store.submissions import archive
 from tests.builders import (
     judged,
     make_artifacts,
@@ -500,19 +501,32 @@ async def test_i3_a_stage_that_ends_while_a_set_is_applied_is_counted_once(
     await assert_analysed_once(pool, new)
 
 
-async def test_i3_an_analysis_that_was_requested_again_is_counted_for_the_new_one(
+async def test_i3_an_analysis_that_ends_during_a_rejudge_waits_for_it(
     pool: Pool, tmp_path: Path
 ) -> None:
-    """A9: the stage failed; an operator had it repeated, and the set was applied meanwhile."""
+    """They are not in a deadlock: the stage failed, and an operator had it repeated."""
     submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
     running = await start_stage(pool, submission, Task.ANALYZE)
     await retry_or_fail(pool, running, Refused("no language"), max_tries=TRIES)
-    await finalize(pool, submission)
+    started = await start_requested(pool, submission)
+    async with asyncio.TaskGroup() as group, transaction(pool) as writing:
+        old = await archive(writing, submission)
+        assert old is not None
+        group.create_task(settle_requested_analysis(pool, started, RECORD))
+        await until(lambda: is_waiting_for_a_lock(pool))
+        await advance(
+            writing, Event.COMPLETE, submission, old["attempt"], in_stage=Task.FINALIZE
+        )
+    async with connection(pool) as reading:
+        assert await analyses.get(reading, submission) is not None
+        assert await find_mismatches(reading) == []
+
+
+async def start_requested(pool: Pool, submission: SubmissionId) -> RequestedAnalysis:
     async with transaction(pool) as writing:
         requested = await analyses.request(writing, submission)
     assert requested is not None
-    new = await apply_trial(pool, tmp_path, submission)
-    started = await start(
+    return await start(
         pool,
         requested,
         WorkerId(new_id(WORKER)),
@@ -522,5 +536,17 @@ async def test_i3_an_analysis_that_was_requested_again_is_counted_for_the_new_on
         caps=Caps(),
         languages=None,
     )
+
+
+async def test_i3_an_analysis_that_was_requested_again_is_counted_for_the_new_one(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """A9: the stage failed; an operator had it repeated, and the set was applied meanwhile."""
+    submission = (await judge(pool, tmp_path, ONLY_ANALYSIS)).id
+    running = await start_stage(pool, submission, Task.ANALYZE)
+    await retry_or_fail(pool, running, Refused("no language"), max_tries=TRIES)
+    await finalize(pool, submission)
+    started = await start_requested(pool, submission)
+    new = await apply_trial(pool, tmp_path, submission)
     await settle_requested_analysis(pool, started, RECORD)
     await assert_analysed_once(pool, new)

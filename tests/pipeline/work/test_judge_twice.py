@@ -10,13 +10,17 @@ from deemster.domain.job import Task
 from deemster.domain.judge_host import Purpose
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.remote.tasks import read_details
+from deemster.pipeline.verdict.cancel import cancel_in
 from deemster.pipeline.work.judge_twice import DoubleJudging
 from deemster.store import counters, remote_tasks
+from deemster.store.lifecycle import lock_state
 from deemster.store.pool import Pool, connection, transaction
 from deemster.store.remote_tasks import SiblingTask
 from tests.builders import make_problem, store_result
 from tests.pipeline.work.stepped_dispatcher import Dispatcher
 from tests.pipeline.work.test_dispatcher_killed import JUDGED, LEFT, LONG_S, make_room, report
+from tests.store.conftest import is_waiting_for_a_lock
+from tests.waiting import until
 
 PURPOSES: Final = "SELECT purpose FROM remote_task ORDER BY number"
 
@@ -71,3 +75,21 @@ async def test_m5_nothing_is_decided_that_another_receiver_has_decided(
     assert await dispatcher.receive(number)
     judging = DoubleJudging(pool, 1, dispatcher.transmitter.deliver)
     assert await judging.agree(found[0], details, JUDGED) is None
+
+
+async def test_m5_a_cancel_and_a_question_to_another_host_wait_for_each_other_in_turn(
+    pool: Pool, tmp_path: Path
+) -> None:
+    """A10: they are not in a deadlock."""
+    one, _ = [await make_room(pool, name=name) for name in ("one", "two")]
+    dispatcher = Dispatcher(pool, tmp_path, LONG_S, [], share=1)
+    work, number = await report(pool, one, Task.RUN, JUDGED)
+    async with asyncio.TaskGroup() as group, transaction(pool) as writing:
+        await lock_state(writing, work)
+        group.create_task(dispatcher.receive(number))
+        await until(lambda: is_waiting_for_a_lock(pool))
+        await cancel_in(writing, work)
+    async with connection(pool) as reading:
+        assert (
+            await reading.fetchval("SELECT state FROM work WHERE id = $1", work) == "CANCELLED"
+        )

@@ -20,9 +20,8 @@ from deemster.domain.job import Task
 from deemster.domain.lifecycle import SETTLED, TERMINAL, State
 from deemster.domain.stored_analysis import AnalyzedId
 from deemster.domain.submission import SubmissionView
-from deemster.store import analyses
+from deemster.store import analyses, stages
 from deemster.store.pool import Connection, connection, transaction
-from deemster.store.stages import stage_details
 
 router = APIRouter(tags=["analyses"])
 SARIF: Final = "application/sarif+json"
@@ -118,25 +117,14 @@ async def why_stage_has_none(
         return AnalysisPending("The submission is judged first: try again later.")
     if view.verdict is None:
         return NotAnalyzed("This submission was not judged, so it was not analysed.")
-    old = view.rejudge_of
-    if await is_being_analysed(acquired, view.id) or (
-        old is not None and await will_be_copied(acquired, old)
-    ):
+    if await is_being_analysed(acquired, view.id) or await stages.gets_copy(acquired, view.id):
         return AnalysisPending("The analysis has not ended: try again in a moment.")
     return None
 
 
 async def is_being_analysed(acquired: Connection, submission: SubmissionId) -> bool:
-    details = await stage_details(acquired, submission)
+    details = await stages.stage_details(acquired, submission)
     return details is not None and Task.ANALYZE in details.stages
-
-
-async def will_be_copied(acquired: Connection, old: SubmissionId) -> bool:
-    """Whether the last stage of a submission that a trial replaced will copy its analysis."""
-    details = await stage_details(acquired, old)
-    if details is None or not details.stages:
-        return False
-    return Task.ANALYZE in details.stages or await analyses.get(acquired, old) is not None
 
 
 async def why_none(

@@ -31,7 +31,7 @@ from deemster.store import (
 )
 from deemster.store.artifacts import Artifacts
 from deemster.store.inline_artifacts import PendingArtifact, prepare
-from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all
+from deemster.store.lifecycle import NewLease, StateChanged, advance, advance_all, lock_state
 from deemster.store.pool import (
     AlsoWrite,
     Connection,
@@ -207,6 +207,8 @@ async def settle_requested_analysis(
 ) -> None:
     async with transaction(pool) as writing:
         await advance(writing, Event.COMPLETE, details.id, details.attempt)
+        # Before its analysis, as all transactions lock them: two could wait for ever.
+        await lock_state(writing, details.subject)
         await analyses.record(writing, details.subject, details.attempt, record)
         if kind_of(details.subject) == "submission":
             await count_scores(writing, SubmissionId(details.subject))

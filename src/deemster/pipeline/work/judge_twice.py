@@ -14,6 +14,7 @@ from deemster.domain.judge_host import CHECKS_AHEAD, JUDGE, JudgeHostId, JudgeId
 from deemster.domain.submission import SubmissionDetails
 from deemster.pipeline.remote.messages import Finish, JudgeOutcome
 from deemster.store import judge_hosts, remote_tasks
+from deemster.store.lifecycle import lock_state
 from deemster.store.pool import Connection, Pool, connection, transaction
 from deemster.store.remote_tasks import HostRoom, RemoteTask, SiblingTask
 
@@ -105,6 +106,8 @@ class DoubleJudging:
             )
             if room is None or len(results) > 2:
                 return False
+            # First the work, then its lease, as all transactions lock them.
+            await lock_state(writing, task.work)
             moved = await remote_tasks.move_lease(
                 writing, task.work, task.attempt, holder=task.worker, to=room.worker
             )

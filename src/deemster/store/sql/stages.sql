@@ -22,6 +22,17 @@ WITH successor AS (
 )
 SELECT id FROM successor;
 
+-- name: gets_copy$
+-- Tells whether a submission in a stage, which this one replaced by way of any number of sets, will copy its analysis to it.
+WITH RECURSIVE replaced AS (
+    SELECT rejudge_of AS id FROM work WHERE id = :id AND COALESCE(applied_in, staged_in) IS NOT NULL
+     UNION ALL
+    SELECT w.rejudge_of FROM replaced r JOIN work w ON w.id = r.id WHERE w.applied_in IS NOT NULL
+)
+SELECT EXISTS (SELECT FROM replaced r JOIN work w ON w.id = r.id
+                WHERE 'submission:analyze' = ANY (w.stages)
+                   OR w.stages IS NOT NULL AND EXISTS (SELECT FROM analysis a WHERE a.work_id = w.id));
+
 -- name: count_scores!
 -- Adds the scores of a submission to the sums of its problem, once.
 WITH counted AS (
