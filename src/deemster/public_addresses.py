@@ -7,8 +7,8 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from enum import StrEnum
 from functools import cache
 from typing import Final
@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 import httpcore
 import httpx
 from httpcore import SOCKET_OPTION
+
+from deemster import __version__
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -72,6 +74,44 @@ class BadDestination(Exception):
     def __init__(self, fault: DestinationFault) -> None:
         super().__init__(fault)
         self.fault = fault
+
+
+@asynccontextmanager
+async def open_response(
+    method: str,
+    url: str,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    *,
+    connect_s: float,
+    look_up: Lookup,
+    allow_private: bool,
+    tls: ssl.SSLContext | None = None,
+) -> AsyncIterator[httpcore.Response]:
+    """Sends one request to the addresses that were checked, and follows no redirect.
+
+    The caller reads the body of the response, and sets the time limit.
+    """
+    target = target_of(url)
+    addresses = await checked_addresses(target, look_up, allow_private=allow_private)
+    whole = {
+        "Host": target.netloc.decode("ascii"),
+        "User-Agent": f"deemster/{__version__}",
+        "Accept": "*/*",
+        "Connection": "close",
+        **headers,
+    }
+    if tls is None and target.scheme == "https":
+        tls = default_tls()
+    # A pool for one request: a connection that is kept open would outlive its check.
+    backend = PinnedBackend(addresses, connect_s)
+    async with (
+        httpcore.AsyncConnectionPool(ssl_context=tls, network_backend=backend) as connections,
+        connections.stream(
+            method, wire_url(target), headers=[*whole.items()], content=body
+        ) as response,
+    ):
+        yield response
 
 
 def target_of(url: str) -> httpx.URL:

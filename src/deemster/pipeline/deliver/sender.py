@@ -2,32 +2,24 @@
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 import httpcore
-import httpx
 
-from deemster import __version__
 from deemster.public_addresses import (
-    Address,
     BadDestination,
     Lookup,
-    PinnedBackend,
-    checked_addresses,
-    default_tls,
     is_tls_fault,
     look_up,
-    target_of,
-    wire_url,
+    open_response,
 )
 
 RESPONSE_BYTES: Final = 64 * 1024
 DRAIN_S: Final = 2.0
-USER_AGENT: Final = f"deemster/{__version__}"
 
 
 class DeliveryFault(StrEnum):
@@ -80,11 +72,7 @@ class WebhookSender:
     async def send(self, request: WebhookRequest) -> SendOutcome:
         try:
             async with asyncio.timeout(request.timeout_s):
-                target = target_of(request.url)
-                addresses = await checked_addresses(
-                    target, self._look_up, allow_private=self._allow_private
-                )
-                status = await self._exchange(request, target, addresses)
+                status = await self._exchange(request)
         except BadDestination as fault:
             return SendOutcome(None, DeliveryFault(fault.fault))
         except (TimeoutError, httpcore.TimeoutException):
@@ -100,33 +88,19 @@ class WebhookSender:
             return SendOutcome(None, DeliveryFault.NO_HTTP)
         return SendOutcome(status, fault_of(status))
 
-    async def _exchange(
-        self, request: WebhookRequest, target: httpx.URL, addresses: Sequence[Address]
-    ) -> int:
-        # A pool for one request: a connection that is kept open would outlive its check.
-        backend = PinnedBackend(addresses, request.timeout_s)
-        whole = {
-            "Host": target.netloc.decode("ascii"),
-            "User-Agent": USER_AGENT,
-            "Content-Type": "application/json",
-            "Content-Length": str(len(request.body)),
-            "Accept": "*/*",
-            "Connection": "close",
-            **request.headers,
-        }
-        async with (
-            httpcore.AsyncConnectionPool(
-                ssl_context=self._tls or default_tls(), network_backend=backend
-            ) as connections,
-            connections.stream(
-                request.method,
-                wire_url(target),
-                headers=[*whole.items()],
-                content=request.body,
-            ) as got,
-        ):
-            await drain(got)
-            return got.status
+    async def _exchange(self, request: WebhookRequest) -> int:
+        async with open_response(
+            request.method,
+            request.url,
+            {"Content-Type": "application/json", **request.headers},
+            request.body,
+            connect_s=request.timeout_s,
+            look_up=self._look_up,
+            allow_private=self._allow_private,
+            tls=self._tls,
+        ) as response:
+            await drain(response)
+            return response.status
 
 
 async def drain(response: httpcore.Response) -> None:

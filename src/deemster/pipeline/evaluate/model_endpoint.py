@@ -13,23 +13,12 @@ from typing import Any, Final
 import httpcore
 from pydantic import BaseModel, ValidationError
 
-from deemster import __version__
 from deemster.domain.model_tier import ModelTier
 from deemster.pipeline.evaluate.prompt import Prompt
-from deemster.public_addresses import (
-    BadDestination,
-    Lookup,
-    PinnedBackend,
-    checked_addresses,
-    default_tls,
-    look_up,
-    target_of,
-    wire_url,
-)
+from deemster.public_addresses import BadDestination, Lookup, look_up, open_response
 
 RESPONSE_BYTES: Final = 1 << 20
 PATH: Final = "/chat/completions"
-USER_AGENT: Final = f"deemster/{__version__}"
 DEFAULT_RETRY_AFTER_S: Final = 5.0
 MAX_RETRY_AFTER_S: Final = 3600.0
 
@@ -113,31 +102,23 @@ class ModelEndpoint:
     async def _exchange(
         self, tier: ModelTier, body: bytes, call_key: str
     ) -> Completion | CallFailure:
-        target = target_of(tier.base_url.rstrip("/") + PATH)
-        addresses = await checked_addresses(
-            target, self._look_up, allow_private=self._allow_private
-        )
         headers = {
-            "Host": target.netloc.decode("ascii"),
-            "User-Agent": USER_AGENT,
             "Content-Type": "application/json",
-            "Content-Length": str(len(body)),
             "Accept": "application/json",
-            "Connection": "close",
             "Idempotency-Key": call_key,
         }
         if tier.key_name is not None:
             headers["Authorization"] = f"Bearer {self._keys[tier.key_name]}"
-        # A pool for one request: a connection that is kept open would outlive its check.
-        backend = PinnedBackend(addresses, tier.timeout_s)
-        async with (
-            httpcore.AsyncConnectionPool(
-                ssl_context=self._tls or default_tls(), network_backend=backend
-            ) as connections,
-            connections.stream(
-                "POST", wire_url(target), headers=[*headers.items()], content=body
-            ) as response,
-        ):
+        async with open_response(
+            "POST",
+            tier.base_url.rstrip("/") + PATH,
+            headers,
+            body,
+            connect_s=tier.timeout_s,
+            look_up=self._look_up,
+            allow_private=self._allow_private,
+            tls=self._tls,
+        ) as response:
             if response.status != 200:
                 return failure_of(response)
             content = bytearray()

@@ -7,19 +7,14 @@ from typing import IO, Final
 
 import httpcore
 
-from deemster import __version__
 from deemster.api.compat.heng.task import DirectFile, TaskFile, UrlFile
 from deemster.domain.errors import Refused
 from deemster.public_addresses import (
     BadDestination,
     DestinationFault,
     Lookup,
-    PinnedBackend,
-    checked_addresses,
-    default_tls,
     look_up,
-    target_of,
-    wire_url,
+    open_response,
 )
 
 CONNECT_S: Final = 10.0
@@ -49,29 +44,18 @@ class Downloads:
         return digest
 
     async def _fetch(self, url: str, stream: IO[bytes], max_bytes: int, where: str) -> str:
-        target = target_of(url)
-        addresses = await checked_addresses(
-            target, self.look_up, allow_private=self.allow_private
-        )
-        headers = {
-            "Host": target.netloc.decode("ascii"),
-            "User-Agent": f"deemster/{__version__}",
-            "Accept": "*/*",
-            "Connection": "close",
-        }
-        # A pool for one request: a connection that is kept open would outlive its check.
-        backend = PinnedBackend(addresses, CONNECT_S)
-        tls = default_tls() if target.scheme == "https" else None
         found, size = hashlib.sha256(), 0
-        async with (
-            httpcore.AsyncConnectionPool(
-                ssl_context=tls, network_backend=backend
-            ) as connections,
-            connections.stream("GET", wire_url(target), headers=[*headers.items()]) as got,
-        ):
-            if got.status != 200:
-                raise Refused(f"{where}.url: the server answered {got.status}, not 200.")
-            async for chunk in got.aiter_stream():
+        async with open_response(
+            "GET",
+            url,
+            {},
+            connect_s=CONNECT_S,
+            look_up=self.look_up,
+            allow_private=self.allow_private,
+        ) as response:
+            if response.status != 200:
+                raise Refused(f"{where}.url: the server answered {response.status}, not 200.")
+            async for chunk in response.aiter_stream():
                 size += len(chunk)
                 if size > max_bytes:
                     raise Refused(f"{where}.url: the file has more than {max_bytes:,} bytes.")
