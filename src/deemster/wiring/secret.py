@@ -2,9 +2,7 @@
 
 import asyncio
 import hashlib
-import os
 import secrets
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -12,6 +10,7 @@ from typing import Final
 import structlog
 
 from deemster.domain.errors import Refused, Unavailable
+from deemster.private_file import write_private
 from deemster.settings import Settings
 from deemster.store.installation import check_secret
 from deemster.store.pool import Connection, Pool, connection
@@ -69,13 +68,5 @@ def check_length(secret: str, where: str) -> bytes:
 def make_secret(path: Path) -> None:
     """Writes a new key; if several processes do so at once, the first one wins."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(secrets.token_urlsafe(48) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(name, path)
-    finally:
-        Path(name).unlink(missing_ok=True)
+    with suppress(FileExistsError):
+        write_private(path, secrets.token_urlsafe(48), replace=False)
