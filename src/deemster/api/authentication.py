@@ -12,9 +12,8 @@ from deemster.api.app_state import AppState, app_state
 from deemster.api.auth.jwt_auth import is_jwt
 from deemster.api.http.errors import Unauthorised, request_id_of
 from deemster.api.permissions import Permission, check_permission, permission_of
-from deemster.domain.account import Account, Role, Scope
+from deemster.domain.account import Account, Scope
 from deemster.domain.errors import Refused, Unavailable
-from deemster.domain.ids import AccountId
 from deemster.store.accounts import token_digest
 from deemster.store.audit import Actor
 
@@ -134,10 +133,6 @@ BEARER: Final = Bearer()
 SECURED: Final = {"security": [{BEARER.scheme_name: list[str]()}]}
 """Documents a route that authenticates its caller itself."""
 Caller = Annotated[Account, Security(BEARER)]
-
-
-def may_see(caller: Account, owner: AccountId) -> bool:
-    return caller.id == owner or caller.role is Role.ADMIN
 
 
 def actor_of(request: HTTPConnection, caller: Account) -> Actor:
