@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
-from typing import Final
+from contextlib import asynccontextmanager
+from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from deemster.cache.redis import connect
@@ -61,7 +62,7 @@ end
 
 class RedisRateLimiter:
     def __init__(self, redis: Redis, prefix: str) -> None:
-        self._script = redis.register_script(TAKE)
+        self._take = redis.register_script(TAKE)
         self._give_back = redis.register_script(GIVE_BACK)
         self._prefix = prefix
         self._own = MemoryRateLimiter()
@@ -78,27 +79,26 @@ class RedisRateLimiter:
     async def give_back(self, limits: Sequence[Limit]) -> None:
         """Nothing is lost for long if Redis does not answer: the tokens come back anyway."""
         await self._own.give_back(limits)
-        if time.monotonic() < self._paused_until:
-            return
-        with suppress(RedisError, OSError, TimeoutError):
-            times = [limit.token_s for limit in limits]
-            await self._give_back(keys=self._keys(limits), args=times)
-
-    def _keys(self, limits: Sequence[Limit]) -> list[str]:
-        return [f"{self._prefix}:bucket:{limit.id}" for limit in limits]
+        await self._run(self._give_back, limits, [limit.token_s for limit in limits])
 
     async def _ask(self, limits: Sequence[Limit], *, take: bool) -> list[float] | None:
+        numbers = [number for limit in limits for number in (limit.token_s, limit.fill_s)]
+        answer = await self._run(self._take, limits, [int(take), *numbers])
+        return None if answer is None else [float(wait_s) for wait_s in answer]
+
+    async def _run(
+        self, script: AsyncScript, limits: Sequence[Limit], numbers: Sequence[float]
+    ) -> Any:
+        """Returns None if Redis does not answer, and then does not ask it for a while."""
         if time.monotonic() < self._paused_until:
             return None
-        keys = self._keys(limits)
-        numbers = [number for limit in limits for number in (limit.token_s, limit.fill_s)]
+        keys = [f"{self._prefix}:bucket:{limit.id}" for limit in limits]
         try:
-            answer = await self._script(keys=keys, args=[int(take), *numbers])
-        except (RedisError, OSError, TimeoutError) as fault:
+            return await script(keys=keys, args=numbers)
+        except (RedisError, OSError) as fault:
             self._paused_until = time.monotonic() + PAUSE_S
             log.warning("buckets.unavailable", error=type(fault).__name__)
             return None
-        return [float(wait_s) for wait_s in answer]
 
 
 @asynccontextmanager
