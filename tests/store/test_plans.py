@@ -322,8 +322,8 @@ PLANS: dict[str, tuple[Any, list[Any], str]] = {
         "remote_task_host",
     ),
     "work that hosts could take": (
-        remote_tasks.SQL.has_room_for_others,
-        [5.0, [], "c", False, 1],
+        remote_tasks.SQL.count_blocking,
+        ["c", False, 5.0, [], 1],
         "submission_line",
     ),
     "old nonces": (judge_hosts.SQL.trim_nonces, [180.0], "judge_host_nonce_used"),

@@ -94,34 +94,36 @@ async def test_m5_a_result_that_waits_for_another_host_is_not_settled_again_and_
     assert found == [lost.number]
 
 
-async def test_m3_work_that_a_host_could_take_is_seen_besides_that_of_the_caller(
-    pool: Pool,
-) -> None:
+async def test_m3_work_is_counted_that_keeps_other_work_from_a_host(pool: Pool) -> None:
     """M3: submissions of another language, and batch executions, but no typed input."""
     await make_room(pool, "one", 1)
 
-    async def others(language: str, *excluded: JudgeHostId, executes: bool = False) -> bool:
+    async def count(
+        language: str, *excluded: JudgeHostId, executes: bool = False
+    ) -> int | None:
         async with transaction(pool) as reading:
-            return await remote_tasks.has_room_for_others(
+            return await remote_tasks.count_blocking(
                 reading, language, executes=executes, excluded=excluded, ahead=0
             )
 
-    assert not await others("c")
+    assert await count("c") is None
     await make_execution(pool, io=ProgramIo.TERMINAL)
-    assert not await others("c")
+    assert await count("c") is None
     await make_submission(pool)
-    assert await others("c")
-    assert not await others("python3")
-    assert await others("python3", executes=True)
-    await make_execution(pool, io=ProgramIo.BATCH)
-    assert await others("python3")
+    assert await count("c") == 0
+    assert await count("python3") is None
+    assert await count("python3", executes=True) == 0
+    for _ in range(2):
+        await make_execution(pool, io=ProgramIo.BATCH)
+    assert await count("python3") == 1
+    assert await count("python3", executes=True) == 2
     two = await make_room(pool, "two", 1)
     async with transaction(pool) as writing:
         await judge_hosts.pause(writing, two.host, "test")
         await writing.execute("UPDATE worker SET draining_at = now() WHERE id = $1", two.worker)
     async with transaction(pool) as reading:
         one = await reading.fetchval("SELECT id FROM judge_host WHERE name = 'one'")
-    assert not await others("c", one), "the other one is paused"
+    assert await count("c", one) is None, "the other one is paused"
 
 
 DAY_S = 24 * 3600

@@ -112,18 +112,18 @@ async def find_host(
     return None
 
 
-async def has_room_for_others(
+async def count_blocking(
     connection: Connection,
     language: str,
     *,
     executes: bool,
     excluded: Collection[JudgeHostId],
     ahead: int,
-) -> bool:
-    """Whether a host could take work that waits and needs another language, or slots for the
-    other kind of work; `ahead` holds for submissions and analyses.
+) -> int | None:
+    """Counts the work that waits and needs this language and slots for this kind of work. None:
+    no host has room for other work that waits. `ahead` holds for submissions and analyses.
     """
-    found = await SQL.has_room_for_others(
+    counted: int | None = await SQL.count_blocking(
         connection,
         language=language,
         executes=executes,
@@ -131,7 +131,7 @@ async def has_room_for_others(
         fresh_s=FRESH_S,
         ahead=ahead,
     )
-    return bool(found)
+    return counted
 
 
 async def room_for(connection: Connection, language: str) -> Room:

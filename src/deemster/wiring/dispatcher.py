@@ -25,7 +25,7 @@ from deemster.wiring.resources import database_url, open_artifacts, open_databas
 from deemster.wiring.secret import open_secret
 from deemster.wiring.stages import stage_policy
 
-TRANSMIT_SLOTS: Final = 4
+TRANSMIT_SLOTS: Final = 8
 RECEIVE_SLOTS: Final = 4
 LOST_RESULTS_S: Final = 2.0
 

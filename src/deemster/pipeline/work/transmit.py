@@ -2,16 +2,15 @@
 
 import asyncio
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 
-from deemster.cache.ttl import TtlCache
 from deemster.domain.errors import LostRace, Unavailable
-from deemster.domain.ids import new_id
+from deemster.domain.ids import WorkId, new_id
 from deemster.domain.job import Job
 from deemster.domain.job_events import events_of
 from deemster.domain.judge_host import JUDGE, TASKS_AHEAD, JudgeHostId, JudgeId, JudgeOn
@@ -40,19 +39,29 @@ LOOK_S: Final = 0.2
 """Longest pause between two looks for a free slot; a notice ends it earlier."""
 WAIT_S: Final = 1.0
 """Longest wait of a job for a host; after that it goes back to its queue."""
-SHORTEST_PAUSE_S: Final = 0.2
-LONGEST_PAUSE_S: Final = 5.0
-PAUSE_SHARE: Final = 0.1
-"""Share of the time that a job has waited already for which it lets others pass: a job is late
-by at most this share when a host gets room for it meanwhile."""
+MAX_HELD_SLOTS: Final = 4
+"""Slots in which jobs wait for longer than that, each for other hosts."""
+SHORTEST_PAUSE_S: Final = 1.0
+"""For which a job lets others pass. Then it waits again, if no job before it does."""
+RETURNS_PER_S: Final = 100
+"""Most jobs that come back from such pauses per second and need the same."""
 FULL_S: Final = 0.5
 AVOIDED_S: Final = 5.0
 """A host that could not be reached gets no task for this time."""
 
 
 Started = tuple[RemoteTask, HostRoom]
-Needed = tuple[str, str]
-"""What a job needs of a host: the language, and slots for this kind of work."""
+
+
+class Needed(NamedTuple):
+    """What a job needs of a host: the language, and slots for this kind of work."""
+
+    language: str
+    kind: str
+
+
+Place = tuple[int, WorkId]
+"""The place of a job in its queue: by its priority, then by its age."""
 Push = Callable[[HostRoom, HostTask], Awaitable[None]]
 """Sends a task to the address of a host; raises Unavailable if the host does not take it."""
 
@@ -79,14 +88,14 @@ class Transmitter:
     """One job at a time picks a host, so that two do not take the same slot."""
     _full: dict[Needed, float] = field(default_factory=dict)
     """What no host had room for at the last look, with the time until which this counts."""
-    _waiting: Counter[Needed] = field(default_factory=Counter)
-    """How many jobs wait for a host now, by what they need."""
-    _blocking: TtlCache[bool] = field(
-        default_factory=lambda: TtlCache(keep_s=WAIT_S, max_entries=100)
-    )
-    """Whether jobs that need the same keep others from a host that has room for those."""
+    _waiting: dict[Needed, list[Place]] = field(default_factory=lambda: defaultdict(list))
+    """The jobs that wait for a host in a slot."""
     _lets_pass_until: float = 0.0
     """Until this time, jobs for which no host has room let others pass."""
+    _pauses_s: dict[Needed, float] = field(default_factory=dict)
+    """For how long, if they block others."""
+    _looked_until: dict[Needed, float] = field(default_factory=dict)
+    """The time until which this counts."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         job = delivered.job
@@ -105,88 +114,108 @@ class Transmitter:
         return Done()
 
     async def _transmit(self, job: Job) -> Done | RetryLater:
+        details = await self._find_startable(job)
+        if not can_be_remote(details):
+            await self.send_to_workers(job)
+            return Done()
+        begun = await self._begin_once(job, details)
+        if begun is None and not await self._is_for_workers(details):
+            waited = await self._wait_for_host(job, details)
+            if isinstance(waited, RetryLater):
+                return waited
+            begun = waited
+        if begun is None:
+            await self.send_to_workers(job)
+            return Done()
+        task, room = begun
+        self.on_start()
+        await self._send(task, room)
+        return Done()
+
+    async def _find_startable(self, job: Job) -> WorkDetails:
         async with connection(self.pool) as acquired:
-            details = await find_startable(
+            return await find_startable(
                 acquired,
                 job.work,
                 task=job.task,
                 read=lambda acquired, work: read_details(acquired, job.task, work),
                 languages=None,
             )
-        if not can_be_remote(details):
-            await self.send_to_workers(job)
-            return Done()
-        found = await self._begin_once(job, details)
-        if found is None and not await self._is_for_workers(details):
-            if self._is_crowded(details):
-                return RetryLater(pause_s(details))
-            found = await self._wait_for_host(job, details)
-        if found is None:
-            if await self._is_for_workers(details):
-                await self.send_to_workers(job)
-                return Done()
-            return await self._go_back(job, details)
-        task, room = found
-        self.on_start()
-        await self._send(task, room)
-        return Done()
 
-    async def _wait_for_host(self, job: Job, details: WorkDetails) -> Started | None:
-        """None: no host has room for a while, or a local worker runs the job."""
-        needed, give_up_at = needed_for(details), time.monotonic() + WAIT_S
-        self._waiting[needed] += 1
+    async def _wait_for_host(
+        self, job: Job, details: WorkDetails
+    ) -> Started | RetryLater | None:
+        """None: a local worker runs the job. Raises GivenBack if it goes back to its place.
+
+        Of the jobs that need the same, the first one waits for as long as it takes, so that a
+        host that gets room has a job at once, and the right one. The others go back to the
+        queue after a while, and so does the first one if too few slots would be left.
+        """
+        needed, place = needed_for(details), place_of(job)
+        waiting = self._waiting[needed]
+        if waiting and min(waiting) < place and time.monotonic() < self._lets_pass_until:
+            return RetryLater(self._pauses_s.get(needed, SHORTEST_PAUSE_S))
+        waiting.append(place)
         try:
-            while (left_s := give_up_at - time.monotonic()) > 0:
-                await self.wait_for_room(min(left_s, LOOK_S))
-                self._full.clear()
-                found = await self._begin_once(job, details)
-                if found is not None or await self._is_for_workers(details):
-                    return found
+            while True:
+                give_up_at = time.monotonic() + WAIT_S
+                while (left_s := give_up_at - time.monotonic()) > 0:
+                    await self.wait_for_room(min(left_s, LOOK_S))
+                    self._full.clear()
+                    found = await self._begin_once(job, details)
+                    if found is not None:
+                        return found
+                    if await self._is_for_workers(details):
+                        return None
+                held = sum(map(bool, self._waiting.values()))
+                if min(waiting) != place or held > MAX_HELD_SLOTS:
+                    return await self._go_back(job, details)
+                details = await self._find_startable(job)  # raises LostRace if it was cancelled
         finally:
-            self._waiting[needed] -= 1
-        return None
+            waiting.remove(place)
 
     async def _go_back(self, job: Job, details: WorkDetails) -> RetryLater:
-        """Gives the slot away; the next delivery of the job reads its state again.
+        """Gives the slot away.
 
-        Mostly, all jobs behind this one need the same hosts. Then the job gets its place back,
-        so that the queue keeps its order: a job that was delayed goes behind others of its
-        priority on Redis. But if a host has room for other work that waits, jobs that get their
-        place back would be delivered first again, and block it. So they are delayed meanwhile.
+        Mostly, all jobs behind this one need the same hosts. Then the job gets its place back.
+        But if a host has room for other work that waits, jobs that get their place back would
+        be delivered first again, and block it. So they are delayed meanwhile.
         """
-        if not await self._blocks_others(details):
+        pause_s = await self._pause_for_others(needed_for(details))
+        if pause_s is None:
             raise GivenBack(f"No host has room for {job.work}.")
         self._lets_pass_until = time.monotonic() + WAIT_S
-        return RetryLater(pause_s(details))
+        return RetryLater(pause_s)
 
-    async def _blocks_others(self, details: WorkDetails) -> bool:
-        """Looks once for all jobs that need the same: the statement reads all that waits."""
-        needed = " ".join(needed_for(details))
-        if (known := self._blocking.get(needed)) is not None:
-            return known
+    async def _pause_for_others(self, needed: Needed) -> float | None:
+        """How long jobs let others pass, for which a host has room; None: there are none.
+
+        Looks once for all jobs that need the same: the statement reads all that waits.
+        """
+        if time.monotonic() < self._looked_until.get(needed, 0.0):
+            return self._pauses_s.get(needed)
         async with connection(self.pool) as acquired:
-            found = await remote_tasks.has_room_for_others(
+            blocking = await remote_tasks.count_blocking(
                 acquired,
-                details.language,
-                executes=details.task.kind == "execution",
+                needed.language,
+                executes=needed.kind == "execution",
                 excluded=self._unreachable(),
                 ahead=self._tasks_ahead,
             )
-        self._blocking.put(needed, found)
-        return found
-
-    def _is_crowded(self, details: WorkDetails) -> bool:
-        """Whether the job lets others pass at once. One job of each need always waits, so that
-        a host that gets room has a job at once.
-        """
-        is_letting_pass = time.monotonic() < self._lets_pass_until
-        return is_letting_pass and self._waiting[needed_for(details)] > 0
+        self._looked_until[needed] = time.monotonic() + WAIT_S
+        if blocking is None:
+            self._pauses_s.pop(needed, None)
+            return None
+        self._pauses_s[needed] = max(SHORTEST_PAUSE_S, blocking / RETURNS_PER_S)
+        return self._pauses_s[needed]
 
     async def _begin_once(self, job: Job, details: WorkDetails) -> Started | None:
-        """Does not look again for a job that needs the same as another one that waits."""
-        needed = needed_for(details)
+        """Does not look again for a job that needs the same as one before it that waits."""
+        needed, place = needed_for(details), place_of(job)
         async with self._picking:
             if time.monotonic() < self._full.get(needed, 0.0):
+                return None
+            if any(other < place for other in self._waiting[needed]):
                 return None
             found = await self._begin(job, details)
             if found is None:
@@ -290,9 +319,8 @@ class Transmitter:
 
 
 def needed_for(details: WorkDetails) -> Needed:
-    return details.language, details.task.kind
+    return Needed(details.language, details.task.kind)
 
 
-def pause_s(details: WorkDetails) -> float:
-    """The longer a job has waited, the more others may have to pass it."""
-    return min(max(PAUSE_SHARE * details.age_s, SHORTEST_PAUSE_S), LONGEST_PAUSE_S)
+def place_of(job: Job) -> Place:
+    return job.priority, job.work

@@ -18,17 +18,26 @@ SELECT w.id AS worker_id, w.judge_host_id AS host_id, w.address, w.speed
           room.free <= 0, (:revision::text = ANY (w.data)) DESC NULLS LAST, room.free DESC, w.speed DESC NULLS LAST, w.id
  LIMIT 1;
 
--- name: has_room_for_others$
--- Tells whether a host could take some work that waits, in another language or for slots of the other kind.
-SELECT EXISTS (
-    SELECT FROM (
-        SELECT DISTINCT s.language, s.kind = 'execution' AS executes FROM work s
-         WHERE s.state IN ('PENDING', 'QUEUED')
-           AND (s.kind <> 'execution' OR (SELECT x.io FROM execution x WHERE x.work_id = s.id) = 'batch')
-        UNION
-        SELECT s.language, false FROM work s
-         WHERE s.stages IS NOT NULL AND s.stages[1] = 'submission:analyze'
-           AND NOT EXISTS (SELECT FROM lease l WHERE l.work_id = s.id)) waiting
+-- name: count_blocking$
+-- Counts work that waits and needs this language and slots for this kind of work; without a row if no host could take
+-- other work that waits.
+WITH waiting AS (
+    SELECT s.language, s.kind = 'execution' AS executes, count(*) AS jobs FROM work s
+     WHERE s.state IN ('PENDING', 'QUEUED')
+       AND (s.kind <> 'execution' OR (SELECT x.io FROM execution x WHERE x.work_id = s.id) = 'batch')
+     GROUP BY 1, 2
+     UNION ALL
+    SELECT s.language, false, count(*) FROM work s
+     WHERE s.stages IS NOT NULL AND s.stages[1] = 'submission:analyze'
+       AND NOT EXISTS (SELECT FROM lease l WHERE l.work_id = s.id)
+     GROUP BY 1
+), blocking AS (
+    SELECT COALESCE(sum(jobs), 0)::int AS jobs FROM waiting
+     WHERE language = :language AND executes = :executes::bool
+)
+SELECT jobs FROM blocking
+ WHERE EXISTS (
+    SELECT FROM waiting
       JOIN worker w ON waiting.language = ANY (w.languages)
       JOIN judge_host h ON h.id = w.judge_host_id
      WHERE w.gone_at IS NULL AND w.draining_at IS NULL AND h.paused_at IS NULL AND h.revoked_at IS NULL
