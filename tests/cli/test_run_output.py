@@ -25,6 +25,15 @@ def test_the_limit_is_told_and_the_memory_of_the_runtime_beside_it() -> None:
     )
 
 
-def test_an_unknown_signal_is_shown_by_its_number() -> None:
-    assert explain(Report(RunStatus.SIGNALLED, signal=64), Limits()).startswith("ended by SIG")
-    assert explain(Report(RunStatus.SIGNALLED, signal=99), Limits()) == "ended by signal 99"
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (11, "segmentation fault (signal 11)"),
+        (64, "real-time signal 30 (signal 64)"),
+        (99, "signal 99"),
+    ],
+)
+def test_a_signal_is_shown_in_words_and_an_unknown_one_by_its_number(
+    number: int, text: str
+) -> None:
+    assert explain(Report(RunStatus.SIGNALLED, signal=number), Limits()) == text

@@ -141,5 +141,5 @@ async def test_e7_a_program_that_reads_nothing_can_be_interrupted(
     assert reader.end is not None
     assert error_of(reader.end) == (
         "RuntimeError",
-        "The program was ended by the signal SIGINT.",
+        "The program was ended by a signal: interrupt (signal 2).",
     )

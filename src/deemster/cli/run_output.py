@@ -2,13 +2,12 @@
 
 import os
 import select
-import signal
 from collections.abc import Callable
 from typing import Any
 
 from deemster.domain.language import LanguageId
 from deemster.domain.limits import MIB, Limits
-from deemster.domain.run_status import RunStatus
+from deemster.domain.run_status import RunStatus, signal_text
 from deemster.programs.build.compile import Compilation
 from deemster.sandbox.wire import Report
 
@@ -90,7 +89,7 @@ def explain(report: Report, limits: Limits, runtime_bytes: int = 0) -> str:
         RunStatus.PROCESS_LIMIT: "process limit: needed more than "
         f"{limits.processes} processes or threads",
         RunStatus.FORBIDDEN_SYSCALL: f"forbidden system call: {report.syscall}",
-        RunStatus.SIGNALLED: f"ended by {signal_name(report.signal or 0)}",
+        RunStatus.SIGNALLED: signal_text(report.signal or 0),
         RunStatus.NONZERO_EXIT: f"exit code {report.exit_code}",
     }
     return reasons.get(report.status, str(report.status).replace("_", " "))
@@ -102,11 +101,3 @@ def seconds(ms: float) -> str:
 
 def megabytes(size: float) -> str:
     return f"{size / MIB:.0f} MB"
-
-
-def signal_name(number: int) -> str:
-    try:
-        name = signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-    return f"{name} ({(signal.strsignal(number) or 'unknown').lower()})"

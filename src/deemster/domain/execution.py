@@ -1,7 +1,6 @@
 """An execution: a program that is run once, without a problem, and its result (E4)."""
 
 import dataclasses
-import signal as signals
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ from deemster.domain.ids import AccountId, CodeSessionId, ExecutionId
 from deemster.domain.job import PRIORITY_CLASS_WIDTH, PriorityClass
 from deemster.domain.lifecycle import State
 from deemster.domain.limits import COMPILE_S, MIB, OVERHEAD_S, Limits
-from deemster.domain.run_status import RunStatus
+from deemster.domain.run_status import RunStatus, signal_text
 from deemster.domain.webhook import WebhookFormat
 from deemster.domain.work import WorkDetails
 
@@ -290,9 +289,10 @@ def message_of(
         RunStatus.FORBIDDEN_SYSCALL: "The program made a system call that is not allowed.",
         RunStatus.COMPILE_ERROR: "The program could not be compiled.",
         RunStatus.NONZERO_EXIT: f"The program ended with exit code {result.exit_code}.",
+        RunStatus.SIGNALLED: (
+            f"The program was ended by a signal: {signal_text(result.signal or 0)}."
+        ),
     }
-    if result.status is RunStatus.SIGNALLED:
-        return f"The program was ended by the signal {signal_name(result.signal or 0)}."
     return messages.get(result.status, "Deemster could not run the program.")
 
 
@@ -300,10 +300,3 @@ def wall_message(result: ExecutionResult, limits: ExecutionLimits, io: ProgramIo
     if io is not ProgramIo.BATCH and result.wall_ms < limits.wall_ms:
         return "The program was ended because nothing was typed or printed for too long."
     return f"The program ran for more than {limits.wall_ms / 1000:g} s."
-
-
-def signal_name(number: int) -> str:
-    try:
-        return signals.Signals(number).name
-    except ValueError:
-        return str(number)

@@ -35,3 +35,11 @@ def signal_text(number: int) -> str:
     except ValueError:
         name = None
     return f"{name[0].lower()}{name[1:]} (signal {number})" if name else f"signal {number}"
+
+
+def signal_name(number: int) -> str:
+    """Its name in C: `SIGSEGV`."""
+    try:
+        return signals.Signals(number).name
+    except ValueError:
+        return str(number)

@@ -14,10 +14,9 @@ from deemster.domain.execution import (
     Stream,
     error_of,
     message_of,
-    signal_name,
 )
 from deemster.domain.language import Language
-from deemster.domain.run_status import RunStatus
+from deemster.domain.run_status import RunStatus, signal_name
 
 KILLED: Final = signal.SIGKILL.name
 RUNTIME_ERROR: Final = "RE"
