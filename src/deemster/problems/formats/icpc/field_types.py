@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
+from deemster.problems.formats.icpc.folder import Folder
 from deemster.problems.formats.yaml_file import InvalidValue
 
 LICENSES = frozenset(
@@ -148,23 +149,29 @@ ShortVerdict = Literal["AC", "WA", "TLE", "RTE"]
 # ---- metadata ----
 
 
-def metadata_warnings(
-    *, license_name: str, owner: str | None, authors: bool, source: bool, uuid: str
-) -> Sequence[str]:
-    """Warnings about license, owner and UUID."""
-    found: list[str] = []
+def add_metadata_warnings(
+    folder: Folder,
+    *,
+    license_name: str,
+    owner: str,
+    authors: bool,
+    source: bool,
+    uuid: str,
+) -> None:
+    """Warns about license, owner and UUID in problem.yaml."""
     if license_name not in LICENSES:
-        found.append(
-            f"the license '{license_name}' is not one of: {', '.join(sorted(LICENSES))}."
-        )
+        known = ", ".join(sorted(LICENSES))
+        folder.warn(f"problem.yaml: the license '{license_name}' is not one of: {known}.")
     elif license_name == "public domain":
         if owner:
-            found.append("a problem in the public domain has no rights_owner.")
+            folder.warn("problem.yaml: a problem in the public domain has no rights_owner.")
     elif license_name != "unknown" and not (owner or authors or source):
-        found.append(f"the license '{license_name}' needs an author, source or rights_owner.")
+        folder.warn(
+            f"problem.yaml: the license '{license_name}' needs an author, source or "
+            "rights_owner."
+        )
     if uuid and not is_uuid(uuid):
-        found.append(f"'{uuid}' is not a UUID.")
-    return found
+        folder.warn(f"problem.yaml: '{uuid}' is not a UUID.")
 
 
 def is_uuid(text: str) -> bool:

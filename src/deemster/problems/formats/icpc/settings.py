@@ -1,14 +1,11 @@
 """The settings of an ICPC package, in one form for all versions of the format."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
 from deemster.domain.problem import ProblemLimits
-
-MIB = 1024 * 1024
 
 
 class Version(StrEnum):
@@ -62,8 +59,3 @@ class IcpcSettings:
     @property
     def has_legacy_groups(self) -> bool:
         return self.version.is_legacy or self.old_groups
-
-
-def milliseconds(seconds: float) -> int:
-    """Returns the time in milliseconds, rounded up."""
-    return max(1, math.ceil(seconds * 1000 - 1e-6))

@@ -6,20 +6,21 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StrictBool
 
-from deemster.domain.problem import ProblemLimits
 from deemster.problems.formats.icpc.domjudge_files import DomjudgeFiles
 from deemster.problems.formats.icpc.field_types import (
     Constants,
     Flags,
     Names,
     People,
+    PositiveInt,
     Several,
+    add_metadata_warnings,
     credit_text,
-    metadata_warnings,
 )
 from deemster.problems.formats.icpc.folder import Folder
 from deemster.problems.formats.icpc.languages import CODES
-from deemster.problems.formats.icpc.settings import MIB, IcpcSettings, Version, milliseconds
+from deemster.problems.formats.icpc.limits import LimitsYaml, limits_of
+from deemster.problems.formats.icpc.settings import IcpcSettings, Version
 from deemster.problems.formats.yaml_file import (
     FileModel,
     InvalidValue,
@@ -44,8 +45,6 @@ MOVED = {
     "libraries": "nothing",
 }
 
-Whole = Annotated[int, Field(strict=True, gt=0, le=1 << 40)]
-Number = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
 Factor = Annotated[float, Field(strict=True, ge=1, allow_inf_nan=False)]
 
 
@@ -54,22 +53,10 @@ class TimeMultipliers(FileModel):
     time_limit_to_tle: Factor = 1.5
 
 
-class Limits2025(FileModel):
+class Limits2025(LimitsYaml, strict=True):
     time_multipliers: TimeMultipliers = TimeMultipliers()
-    time_limit: Number | None = None
-    time_resolution: Number = 1.0
-    memory: Whole = 2048
-    output: Whole = 8
-    code: Whole = 128
-    compilation_time: Whole = 60
-    compilation_memory: Whole = 2048
-    validation_time: Whole = 60
-    validation_memory: Whole = 2048
-    validation_output: Whole = 8
-    validation_passes: Annotated[int, Field(strict=True, ge=2)] | None = None
-    # Of BAPCtools.
-    generator_time: Any = None
-    visualizer_time: Any = None
+    compilation_time: PositiveInt = 60
+    validation_time: PositiveInt = 60
 
 
 def as_credits(value: object) -> object:
@@ -167,7 +154,15 @@ def read_2025(
     yaml = checked(DraftYaml if version is Version.DRAFT else Yaml2025, values, FILE)
     kinds = kinds_of(folder, yaml)
     people = people_of(yaml)
-    add_warnings(folder, yaml, authors=bool(people["authors"]))
+    add_metadata_warnings(
+        folder,
+        license_name=yaml.license,
+        owner=yaml.rights_owner,
+        authors=bool(people["authors"]),
+        source=bool(yaml.source),
+        uuid=yaml.uuid,
+    )
+    multipliers = multipliers_of(yaml.limits)
     return IcpcSettings(
         version=version,
         scoring="scoring" in kinds,
@@ -176,7 +171,14 @@ def read_2025(
         submit_answer="submit-answer" in kinds,
         validator_flags=yaml.validator_flags if isinstance(yaml, DraftYaml) else (),
         names=yaml.name,
-        limits=limits_of(folder, yaml.limits, domjudge, multi_pass="multi-pass" in kinds),
+        limits=limits_of(
+            folder,
+            yaml.limits,
+            domjudge,
+            accepted_to_limit=multipliers.ac_to_time_limit,
+            limit_to_tle=multipliers.time_limit_to_tle,
+            multi_pass="multi-pass" in kinds,
+        ),
         languages=languages_of(yaml.languages),
         constants=yaml.constants,
         keywords=yaml.keywords,
@@ -218,30 +220,6 @@ def languages_of(codes: tuple[str, ...]) -> frozenset[str] | None:
     return frozenset(codes)
 
 
-def limits_of(
-    folder: Folder, yaml: Limits2025, domjudge: DomjudgeFiles, *, multi_pass: bool
-) -> ProblemLimits:
-    if yaml.validation_passes is not None and not multi_pass:
-        folder.warn(f"{FILE}: limits.validation_passes is only for multi-pass problems.")
-    seconds = domjudge.time_limit(folder, yaml.time_limit)
-    factors = multipliers_of(yaml)
-    return ProblemLimits(
-        time_ms=None if seconds is None else milliseconds(seconds),
-        accepted_to_limit=factors.ac_to_time_limit,
-        limit_to_tle=factors.time_limit_to_tle,
-        resolution_ms=milliseconds(yaml.time_resolution),
-        memory_bytes=yaml.memory * MIB,
-        output_bytes=yaml.output * MIB,
-        code_bytes=yaml.code * 1024,
-        compile_ms=yaml.compilation_time * 1000,
-        compile_memory_bytes=yaml.compilation_memory * MIB,
-        validation_ms=yaml.validation_time * 1000,
-        validation_memory_bytes=yaml.validation_memory * MIB,
-        validation_output_bytes=yaml.validation_output * MIB,
-        passes=(yaml.validation_passes or 2) if multi_pass else 1,
-    )
-
-
 def multipliers_of(yaml: Limits2025) -> TimeMultipliers:
     """The multipliers; drafts may have the older keys instead."""
     if not isinstance(yaml, DraftLimits):
@@ -267,14 +245,3 @@ def people_of(yaml: Yaml2025) -> dict[str, tuple[str, ...]]:
         "packagers": given.packagers,
         "acknowledgements": given.acknowledgements,
     }
-
-
-def add_warnings(folder: Folder, yaml: Yaml2025, *, authors: bool) -> None:
-    for warning in metadata_warnings(
-        license_name=yaml.license,
-        owner=yaml.rights_owner,
-        authors=authors,
-        source=bool(yaml.source),
-        uuid=yaml.uuid,
-    ):
-        folder.warn(f"{FILE}: {warning}")

@@ -5,7 +5,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from deemster.domain.problem import ProblemLimits
 from deemster.problems.formats.icpc.domjudge_files import DomjudgeFiles
 from deemster.problems.formats.icpc.field_types import (
     Constants,
@@ -13,18 +12,12 @@ from deemster.problems.formats.icpc.field_types import (
     Flags,
     Names,
     Positive,
-    PositiveInt,
+    add_metadata_warnings,
     credit_text,
-    metadata_warnings,
 )
 from deemster.problems.formats.icpc.folder import Folder
-from deemster.problems.formats.icpc.settings import (
-    MIB,
-    IcpcSettings,
-    LegacyGrading,
-    Version,
-    milliseconds,
-)
+from deemster.problems.formats.icpc.limits import LimitsYaml, limits_of
+from deemster.problems.formats.icpc.settings import IcpcSettings, LegacyGrading, Version
 from deemster.problems.formats.yaml_file import FileModel, checked, key_error, mapping_of
 
 FILE = "problem.yaml"
@@ -39,23 +32,9 @@ def as_split(value: object) -> object:
 SplitWords = Annotated[tuple[str, ...], BeforeValidator(as_split)]
 
 
-class LegacyLimits(FileModel):
+class LegacyLimits(LimitsYaml):
     time_multiplier: Positive = 5
     time_safety_margin: Positive = 2
-    memory: PositiveInt = 2048
-    output: PositiveInt = 8
-    code: PositiveInt = 128
-    compilation_time: Positive = 60
-    compilation_memory: PositiveInt = 2048
-    validation_time: Positive = 60
-    validation_memory: PositiveInt = 2048
-    validation_output: PositiveInt = 8
-    # Of DOMjudge and BAPCtools.
-    time_limit: Positive | None = None
-    time_resolution: Positive = 1
-    validation_passes: Annotated[int, Field(ge=2)] | None = None
-    generator_time: Any = None
-    visualizer_time: Any = None
     # Of problemtools.
     time_for_AC_submissions: Any = None  # noqa: N815
 
@@ -111,7 +90,18 @@ def read_legacy(
     if version is Version.LEGACY_ICPC and "grading" in values:
         raise key_error(FILE, "grading", "is not of legacy-icpc: remove it.")
     kinds = kinds_of(yaml, version)
-    add_warnings(folder, yaml)
+    add_metadata_warnings(
+        folder,
+        license_name=yaml.license.lower(),
+        owner=yaml.rights_owner,
+        authors=bool(yaml.author),
+        source=bool(yaml.source),
+        uuid=yaml.uuid,
+    )
+    if yaml.source_url and not yaml.source:
+        folder.warn(f"{FILE}: source_url is given without a source.")
+    if yaml.libraries:
+        folder.warn(f"{FILE}: libraries is not supported, and ignored.")
     names = yaml.name or ({"en": domjudge.name} if domjudge.name else {})
     return IcpcSettings(
         version=version,
@@ -121,7 +111,14 @@ def read_legacy(
         custom=yaml.validation[0] == "custom" or bool(kinds & {"interactive", "multi-pass"}),
         validator_flags=yaml.validator_flags or yaml.validator_args,
         names=names,
-        limits=limits_of(folder, yaml.limits, domjudge, multi_pass="multi-pass" in kinds),
+        limits=limits_of(
+            folder,
+            yaml.limits,
+            domjudge,
+            accepted_to_limit=yaml.limits.time_multiplier,
+            limit_to_tle=yaml.limits.time_safety_margin,
+            multi_pass="multi-pass" in kinds,
+        ),
         languages=None if "all" in yaml.languages else frozenset(yaml.languages),
         constants=yaml.constants,
         keywords=yaml.keywords,
@@ -161,29 +158,6 @@ def kinds_of(yaml: LegacyYaml, version: Version) -> frozenset[str]:
     return frozenset(kinds | (set(others) - {"score"}))
 
 
-def limits_of(
-    folder: Folder, yaml: LegacyLimits, domjudge: DomjudgeFiles, *, multi_pass: bool
-) -> ProblemLimits:
-    if yaml.validation_passes is not None and not multi_pass:
-        folder.warn(f"{FILE}: limits.validation_passes is only for multi-pass problems.")
-    seconds = domjudge.time_limit(folder, yaml.time_limit)
-    return ProblemLimits(
-        time_ms=None if seconds is None else milliseconds(seconds),
-        accepted_to_limit=yaml.time_multiplier,
-        limit_to_tle=yaml.time_safety_margin,
-        resolution_ms=milliseconds(yaml.time_resolution),
-        memory_bytes=yaml.memory * MIB,
-        output_bytes=yaml.output * MIB,
-        code_bytes=yaml.code * 1024,
-        compile_ms=milliseconds(yaml.compilation_time),
-        compile_memory_bytes=yaml.compilation_memory * MIB,
-        validation_ms=milliseconds(yaml.validation_time),
-        validation_memory_bytes=yaml.validation_memory * MIB,
-        validation_output_bytes=yaml.validation_output * MIB,
-        passes=(yaml.validation_passes or 2) if multi_pass else 1,
-    )
-
-
 def grading_of(yaml: GradingYaml, *, scoring: bool) -> LegacyGrading:
     if yaml.show_test_data_groups and not scoring:
         raise key_error(
@@ -202,18 +176,3 @@ def grading_of(yaml: GradingYaml, *, scoring: bool) -> LegacyGrading:
         range=yaml.range,
         stop_at_reject=stops.get(yaml.on_reject or ""),
     )
-
-
-def add_warnings(folder: Folder, yaml: LegacyYaml) -> None:
-    for warning in metadata_warnings(
-        license_name=yaml.license.lower(),
-        owner=yaml.rights_owner,
-        authors=bool(yaml.author),
-        source=bool(yaml.source),
-        uuid=yaml.uuid,
-    ):
-        folder.warn(f"{FILE}: {warning}")
-    if yaml.source_url and not yaml.source:
-        folder.warn(f"{FILE}: source_url is given without a source.")
-    if yaml.libraries:
-        folder.warn(f"{FILE}: libraries is not supported, and ignored.")
