@@ -10,8 +10,6 @@ export interface CaseSoFar {
 /** Class, sign and translated name of a verdict. */
 export type Look = [string, string, string];
 
-const MEBIBYTE_KB = 1024;
-
 function rounded(value: number, digits: number): string {
   return value.toLocaleString(document.documentElement.lang, { maximumFractionDigits: digits });
 }
@@ -27,7 +25,7 @@ export function showCase(
 ): void {
   if (!cell || !look) return;
   const [kind, sign, name] = look;
-  const cost = [time(judged.runtime_ms), `${rounded(judged.memory_kb / MEBIBYTE_KB, 1)} MiB`];
+  const cost = [time(judged.runtime_ms), `${rounded(judged.memory_kb / 1024, 1)} MB`];
   cell.className = `case ${kind}`;
   cell.title = [name, ...cost].join(", ");
   const signed = part("sign", sign);

@@ -80,7 +80,7 @@ export function showResult(result: Result, view: RunView): void {
   const figures = [
     result.error_message ?? text("The program has ended"),
     result.cpu_time_ms === undefined ? "" : `${result.cpu_time_ms} ms`,
-    result.memory_kb === undefined ? "" : `${(result.memory_kb / 1024).toFixed(1)} MiB`,
+    result.memory_kb === undefined ? "" : `${(result.memory_kb / 1024).toFixed(1)} MB`,
   ];
   view.show(figures.filter(Boolean).join(" · "));
 }

@@ -167,16 +167,21 @@ async def test_w1_the_page_of_a_submission_names_its_problem_and_the_next_step(
         assert ">Sum</a>" in (await browser.get("/submissions")).text
 
 
-async def test_w4_scores_are_written_as_in_the_language_of_the_page(
+async def test_w4_numbers_are_written_as_in_the_language_of_the_page(
     visit: Visit, pool: Pool, artifacts: Artifacts
 ) -> None:
     owner = await make_person(pool)
     judgement = replace(JUDGEMENTS[Verdict.PARTIAL], score=1234.5, max_score=2000.0)
     submission = await judged_submission(pool, artifacts, owner, judgement)
     async with visit("ada") as browser:
-        for code, score in {"en": "1,234.5 / 2,000", "de": "1.234,5 / 2.000"}.items():
+        for code, score, memory in (
+            ("en", "1,234.5 / 2,000", "0.9 MB"),
+            ("de", "1.234,5 / 2.000", "0,9 MB"),
+        ):
             browser.headers["Accept-Language"] = code
-            assert score in (await browser.get(f"/submissions/{submission}")).text
+            shown = (await browser.get(f"/submissions/{submission}")).text
+            assert score in shown
+            assert memory in shown
 
 
 async def test_w1_a_page_shows_how_programs_read_and_write(visit: Visit, pool: Pool) -> None:

@@ -9,9 +9,8 @@ from babel.dates import format_datetime
 from babel.numbers import format_decimal
 from jinja2.runtime import Context
 
+from deemster.domain.limits import MIB
 from deemster.domain.verdict import Verdict
-
-MIB: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,8 @@ def number(value: float, digits: int = 0, *, locale: Locale) -> str:
     return str(format_decimal(round(value, digits), locale=locale))
 
 
-def mebibytes(size_bytes: float, locale: Locale) -> str:
-    return f"{format_decimal(round(size_bytes / MIB, 1), locale=locale)} MiB"
+def megabytes(size_bytes: float, locale: Locale) -> str:
+    return f"{format_decimal(round(size_bytes / MIB, 1), locale=locale)} MB"
 
 
 def seconds(time_ms: float, locale: Locale) -> str:

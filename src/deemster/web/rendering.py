@@ -41,7 +41,7 @@ def environment(code: str) -> Environment:
     )
     made.filters.update(
         date=pass_context(partial(formats.date, locale=chosen.locale)),
-        mebibytes=partial(formats.mebibytes, locale=chosen.locale),
+        megabytes=partial(formats.megabytes, locale=chosen.locale),
         number=partial(formats.number, locale=chosen.locale),
         told=lambda message: to_language(message, chosen).text,
         seconds=partial(formats.seconds, locale=chosen.locale),

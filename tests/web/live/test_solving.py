@@ -97,7 +97,7 @@ async def test_w1_a_program_runs_on_ones_own_input_and_in_a_terminal(enter: Ente
     await page.fill("#stdin", "Ada\n")
     await page.click("#run-input")
     await expect(page.locator("#output pre")).to_have_text("Who? Hello Ada\n")
-    await expect(page.locator("#run-state")).to_contain_text("MiB")
+    await expect(page.locator("#run-state")).to_contain_text("MB")
 
     await page.get_by_role("button", name="Run on sample 1").click()
     await expect(page.locator("#output pre")).to_have_text("Who? Hello 3 5\n")
