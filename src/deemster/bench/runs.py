@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from deemster.bench.other_sandboxes import PROGRAM, Argv
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import Limits
+from deemster.pipeline.judge.verify.progress import Progress
 from deemster.sandbox import wire
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import ENVIRONMENT
@@ -85,6 +87,22 @@ class TimedRun:
         ordered = sorted(self.samples_ms)
         p99_ms = ordered[min(len(ordered) - 1, round(len(ordered) * 0.99))]
         return {"median_ms": round(statistics.median(ordered), 4), "p99_ms": round(p99_ms, 4)}
+
+
+class RepeatedRun(Protocol):
+    async def take_turn(self, runs: int) -> None: ...
+
+
+async def take_turns(
+    kinds: Sequence[RepeatedRun], runs: int, runs_in_turn: int, progress: Progress
+) -> None:
+    """Makes so many runs of each kind, a few of one kind in a row before the next kind."""
+    starts = range(0, runs, runs_in_turn)
+    with progress.step("Measuring", len(starts) * len(kinds)) as advance:
+        for start in starts:
+            for kind in kinds:
+                await kind.take_turn(min(runs_in_turn, runs - start))
+                advance()
 
 
 async def measure_parallel(boxes: Boxes, cpus: Sequence[int], rounds: int) -> dict[str, float]:

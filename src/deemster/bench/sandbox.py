@@ -12,6 +12,7 @@ from deemster.bench.runs import (
     TimedRun,
     garbage_collector_off,
     measure_parallel,
+    take_turns,
 )
 from deemster.pipeline.judge.verify.progress import Progress
 from deemster.sandbox.boxes import Boxes
@@ -34,7 +35,7 @@ async def measure(runs: int, progress: Progress) -> dict[str, Any]:
             async with boxes.raw_slot() as slot:
                 timed = timed_runs(boxes, SandboxRun(boxes, slot.channel), peers)
                 with garbage_collector_off():
-                    await take_turns(timed, runs, progress)
+                    await take_turns(timed, runs, TURN, progress)
             rounds = min(PARALLEL_ROUNDS, -(-runs // TURN))
             parallel = await measure_parallel(boxes, cpus, rounds)
         figures = compare(timed)
@@ -58,15 +59,6 @@ def timed_runs(boxes: Boxes, sandbox: SandboxRun, peers: Peers) -> list[TimedRun
         TimedRun("sandbox_idle", sandbox, over="bare_idle", idle_s=IDLE_S),
         *(TimedRun(name, BareRun(argv)) for name, argv in peers.argv.items()),
     ]
-
-
-async def take_turns(timed: Sequence[TimedRun], runs: int, progress: Progress) -> None:
-    starts = range(0, runs, TURN)
-    with progress.step("Measuring", len(starts) * len(timed)) as advance:
-        for start in starts:
-            for each in timed:
-                await each.take_turn(min(TURN, runs - start))
-                advance()
 
 
 def compare(timed: Sequence[TimedRun]) -> dict[str, dict[str, float]]:

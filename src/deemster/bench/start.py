@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from deemster.bench.machine import describe_machine
 from deemster.bench.other_sandboxes import PROGRAM
-from deemster.bench.runs import BareRun, garbage_collector_off
+from deemster.bench.runs import BareRun, garbage_collector_off, take_turns
 from deemster.domain.errors import Unavailable
 from deemster.domain.limits import MIB, Limits
 from deemster.domain.run_status import RunStatus
@@ -90,7 +90,7 @@ async def measure(runs: int, languages: Sequence[str], progress: Progress) -> di
             for warm in ([False, True] if command.warm else [False])
         ]
         with garbage_collector_off():
-            await take_turns(started, runs, progress)
+            await take_turns(started, runs, TURN, progress)
     return {**compare(started), "machine": describe_machine()}
 
 
@@ -124,15 +124,6 @@ def in_sandbox(name: str, kind: str, boxes: Boxes, command: Command) -> StartedP
         return report.cpu_ns / 1e6
 
     return StartedProgram(name, kind, once)
-
-
-async def take_turns(started: Sequence[StartedProgram], runs: int, progress: Progress) -> None:
-    starts = range(0, runs, TURN)
-    with progress.step("Measuring", len(starts) * len(started)) as advance:
-        for start in starts:
-            for each in started:
-                await each.take_turn(min(TURN, runs - start))
-                advance()
 
 
 def compare(started: Iterable[StartedProgram]) -> dict[str, Any]:
