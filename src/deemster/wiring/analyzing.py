@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Self
 
-from deemster.directory_store import sweep
 from deemster.domain.analysis import Analysis, Analyzer
 from deemster.domain.language import Language
 from deemster.domain.limits import MIB
@@ -16,11 +15,9 @@ from deemster.pipeline.analyze.analyzers import load_analyzers
 from deemster.pipeline.analyze.installed import find_analyzers
 from deemster.pipeline.analyze.results_cache import ResultsCache
 from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES
 from deemster.settings import Settings
 from deemster.wiring.execution_boxes import choose_cores, kept_off
-from deemster.wiring.judging import extended, version_box
-from deemster.wiring.layers import layers_of
+from deemster.wiring.judging import open_boxes, version_box
 from deemster.wiring.on_demand import OnDemand
 from deemster.wiring.warming_up import warming_up
 
@@ -41,17 +38,12 @@ async def open_analysis(
     found = await find_analyzers(analyzers, version_box(settings))
     cache = ResultsCache(settings.data_dir / "analyses", settings.analysis_cache_mb * MIB)
     await asyncio.to_thread(cache.open)
-    await asyncio.to_thread(sweep, settings.work_dir)
     tools = AnalysisTools(found, cache, settings.work_dir)
-    permissions = [each.analyzer.permissions for each in tools.installed]
-    async with Boxes.open(
-        slots=slots,
-        layers=layers_of(settings),
-        profiles=STANDARD_PROFILES
-        + tuple(extended(each) for each in permissions if each.profile != each.base),
+    async with open_boxes(
+        settings,
+        permissions=[each.analyzer.permissions for each in tools.installed],
         views=tools.views,
-        runner=settings.runner,
-        read_mib_per_s=settings.sandbox_read_mb_per_s,
+        slots=slots,
         cpus=sorted(cpus),
         share_cpus=bool(cpus),
         low_priority=low_priority,

@@ -29,7 +29,7 @@ from deemster.sandbox.command import STANDARD_PROFILES, Profile
 from deemster.sandbox.cores import reserve_cores
 from deemster.sandbox.lanes import Lanes
 from deemster.settings import Settings
-from deemster.wiring.judging import script_view
+from deemster.wiring.judging import permissions_of, script_view
 from deemster.wiring.layers import layers_of
 from deemster.wiring.process import signals_handled
 from deemster.wiring.warming_up import toolchain_views, warming_up
@@ -108,8 +108,7 @@ async def open_script_lanes(
 def script_profile(toolchains: Iterable[Toolchain]) -> Profile:
     """Allows what any language needs: nobody knows what a script of the server starts."""
     base = next(each for each in STANDARD_PROFILES if each.name == SCRIPT_PROFILE)
-    steps = [step for each in toolchains for step in (each.language.run, each.language.compile)]
-    permissions = [step.permissions for step in steps if step is not None]
+    permissions = permissions_of(toolchains)
     allow = base.allow.union(*(each.allow for each in permissions))
     errno = {name: error for each in permissions for name, error in each.errno.items()}
     errno |= base.errno

@@ -24,24 +24,28 @@ TOOLCHAIN_CHECK_S: Final = 60.0
 
 
 @asynccontextmanager
-async def open_boxes(
+async def open_boxes(  # noqa: PLR0913 - options of the runner
     settings: Settings,
     toolchains: Iterable[Toolchain] = (),
     *,
+    permissions: Iterable[Permissions] = (),
+    views: Iterable[FilesView] = (),
     slots: int = 1,
     cpus: Sequence[int] = (),
     share_cpus: bool = False,
     low_priority: bool = False,
     keep_page_cache: bool = False,
 ) -> AsyncIterator[Boxes]:
-    """Opens boxes for the given toolchains; with `cpus`, each slot is pinned to one."""
+    """Opens boxes for the given toolchains, and for other tools with these permissions and
+    views; with `cpus`, each slot is pinned to one.
+    """
     found = list(toolchains)
     await asyncio.to_thread(sweep, settings.work_dir)
     async with Boxes.open(
         slots=slots,
         layers=layers_of(settings),
-        profiles=STANDARD_PROFILES + profiles_of(found),
-        views=views_of(found),
+        profiles=profiles_of([*permissions_of(found), *permissions]),
+        views=[*views_of(found), *views],
         script_view=script_view(found),
         runner=settings.runner,
         cpus=cpus,
@@ -67,7 +71,7 @@ async def open_lanes(
         count,
         cpus=cpus,
         layers=layers_of(settings),
-        profiles=STANDARD_PROFILES + profiles_of(found),
+        profiles=profiles_of(permissions_of(found)),
         views=views_of(found),
         script_view=script_view(found),
         runner=settings.runner,
@@ -90,14 +94,15 @@ async def open_compiler(
         yield compiler
 
 
-def profiles_of(toolchains: Iterable[Toolchain]) -> tuple[Profile, ...]:
-    """The seccomp profiles that the toolchains need beyond the standard ones."""
-    permissions: list[Permissions] = []
-    for toolchain in toolchains:
-        permissions.append(toolchain.language.run.permissions)
-        if toolchain.language.compile:
-            permissions.append(toolchain.language.compile.permissions)
-    return tuple(extended(each) for each in permissions if each.profile != each.base)
+def profiles_of(permissions: Iterable[Permissions]) -> list[Profile]:
+    """The standard seccomp profiles, and those that the permissions need beyond them."""
+    own = [extended(each) for each in permissions if each.profile != each.base]
+    return [*STANDARD_PROFILES, *own]
+
+
+def permissions_of(toolchains: Iterable[Toolchain]) -> list[Permissions]:
+    steps = [step for each in toolchains for step in (each.language.run, each.language.compile)]
+    return [step.permissions for step in steps if step is not None]
 
 
 def extended(permissions: Permissions) -> Profile:

@@ -17,12 +17,9 @@ from deemster.pipeline.execute.language_servers import (
 from deemster.programs.build.installed_tool import find_installed
 from deemster.programs.build.tool_views import VersionBox
 from deemster.programs.language_servers import shipped_language_servers
-from deemster.sandbox.boxes import Boxes
-from deemster.sandbox.command import STANDARD_PROFILES
 from deemster.settings import Settings
 from deemster.wiring.execution_boxes import choose_cores, kept_off
-from deemster.wiring.judging import extended, version_box
-from deemster.wiring.layers import layers_of
+from deemster.wiring.judging import open_boxes, version_box
 
 log = structlog.get_logger()
 
@@ -52,17 +49,13 @@ async def open_language_servers(
         if isinstance(each, MissingServer):
             log.warning("worker.no_language_server", name=each.server.name, reason=each.reason)
     installed = [each for each in servers if isinstance(each, InstalledServer)]
-    permissions = [each.server.permissions for each in installed]
     cores = choose_cores(core_locks, judging_cores)
     async with (
-        Boxes.open(
-            slots=settings.language_servers,
-            layers=layers_of(settings),
-            profiles=STANDARD_PROFILES
-            + tuple(extended(each) for each in permissions if each.profile != each.base),
+        open_boxes(
+            settings,
+            permissions=[each.server.permissions for each in installed],
             views=[each.installed.view for each in installed],
-            runner=settings.runner,
-            read_mib_per_s=settings.sandbox_read_mb_per_s,
+            slots=settings.language_servers,
             cpus=sorted(cores),
             share_cpus=True,
             low_priority=settings.language_servers_yield,
