@@ -17,7 +17,7 @@ from deemster.problems.revision import Revision
 from deemster.settings import Settings
 from deemster.settings.ceilings import ceiling_of
 from deemster.wiring.judging import open_judging
-from deemster.wiring.prepared_problems import open_prepared_problems
+from deemster.wiring.program_judge import open_prepared_problems
 from tests.judgehost.host_process import execution
 from tests.pipeline.judge.sum_problem import CATALOGUE, settings_in, sum_problem
 

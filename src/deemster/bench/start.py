@@ -24,7 +24,7 @@ from deemster.programs.workspace import workspace
 from deemster.sandbox.boxes import Boxes
 from deemster.sandbox.command import Command
 from deemster.settings import Settings, load_settings
-from deemster.wiring.judging import open_boxes
+from deemster.wiring.judging import find_usable, open_boxes
 from deemster.wiring.warming_up import load_files, paths_of, toolchain_views
 
 TURN: Final = 10
@@ -69,9 +69,8 @@ async def measure(runs: int, languages: Sequence[str], progress: Progress) -> di
     """Measures the given languages, or all that are installed."""
     settings, catalogue = load_settings(), load_catalogue()
     chosen = [catalogue.named(name) for name in languages] or list(catalogue)
-    found = await Toolchains().find_all(chosen)
-    toolchains = [each for each in found if isinstance(each, Toolchain)]
-    if languages and len(toolchains) < len(found):
+    toolchains = await find_usable(Toolchains(), chosen)
+    if languages and len(toolchains) < len(chosen):
         raise Unavailable("A language that you have named is not installed.")
     # As a worker does: what only boxes have read would be read from the disk in each run.
     await load_files(paths_of(toolchain_views(toolchains)), settings.warm_up_mb * MIB)

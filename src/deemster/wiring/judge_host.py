@@ -5,7 +5,6 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 import structlog
 import uvicorn
@@ -25,21 +24,16 @@ from deemster.judgehost.speed import measure_speed
 from deemster.judgehost.task_runner import TaskRunner
 from deemster.judgehost.test_data import HostRevisions
 from deemster.pipeline.work.analyze_program import ProgramAnalyzer
-from deemster.pipeline.work.judge_program import ProgramJudge
-from deemster.programs.build.languages import load_catalogue
-from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import reserve_cores, usual_slots
 from deemster.settings import Settings, forget_variables, given_secrets
-from deemster.settings.ceilings import ceiling_of, problem_ceilings
+from deemster.settings.ceilings import ceiling_of
 from deemster.wiring.analyzing import AnalysisOnDemand, open_worker_analysis
 from deemster.wiring.compile_ahead import open_compile_ahead
 from deemster.wiring.execution_boxes import open_execution_boxes
 from deemster.wiring.http_server import Server
-from deemster.wiring.judging import open_judging, refresh_toolchains
-from deemster.wiring.precompiling import precompiling
-from deemster.wiring.prepared_problems import open_prepared_problems
+from deemster.wiring.judging import make_spool, open_judging_on_cores, refresh_toolchains
 from deemster.wiring.process import signals_handled
-from deemster.wiring.warming_up import toolchain_views, warming_up
+from deemster.wiring.program_judge import open_program_judge
 
 log = structlog.get_logger()
 
@@ -93,7 +87,6 @@ async def open_judge_host(
     settings: Settings, server: ServerConnection, slots: int | None
 ) -> AsyncIterator[JudgeHost]:
     slots = slots or settings.slots or usual_slots()
-    catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         core_locks = settings.core_locks
@@ -104,37 +97,8 @@ async def open_judge_host(
                 settings.data_dir / "judgehost-cache", settings.judgehost_cache_mb * MIB
             )
         )
-        build_tools, lanes = await enter(
-            open_judging(
-                settings,
-                catalogue,
-                catalogue,
-                lanes=slots,
-                cpus=cores,
-                precompile_on_demand=False,
-            )
-        )
+        build_tools, lanes, usable = await enter(open_judging_on_cores(settings, cores))
         speed = await measure_speed(build_tools, lanes)
-        found = await build_tools.toolchains.find_all(catalogue)
-        usable = [each for each in found if isinstance(each, Toolchain)]
-        await enter(warming_up(settings, toolchain_views(usable)))
-        if settings.precompile:
-            await enter(precompiling(settings, build_tools, core_locks))
-        memory_mb = settings.judgehost_memory_mb or default_memory_mb(memory)
-        revisions = HostRevisions(memory, memory_mb * MIB, cache, server.download)
-        ceilings = problem_ceilings(settings)
-        problems = await enter(
-            open_prepared_problems(
-                build_tools, lanes, revisions.opened, make_spool(memory), ceilings
-            )
-        )
-        revisions.on_full = problems.evict_unused
-        boxes = await enter(open_execution_boxes(settings, usable, core_locks, cores))
-        analysis = await enter(
-            AnalysisOnDemand.open(
-                partial(open_worker_analysis, settings, slots, core_locks, cores)
-            )
-        )
         compile_ahead = await enter(
             open_compile_ahead(
                 settings,
@@ -144,17 +108,31 @@ async def open_judge_host(
                 is_busy=lambda: host.tasks.is_judging_full,
             )
         )
-        program_judge = ProgramJudge(
-            build_tools,
-            problems,
-            ceilings.time_ms,
-            # Without a cache, a program that was compiled ahead would be compiled again.
-            compile_ahead if settings.compile_cache_mb else None,
+        memory_mb = settings.judgehost_memory_mb or default_memory_mb(memory)
+        revisions = HostRevisions(memory, memory_mb * MIB, cache, server.download)
+        program_judge = await enter(
+            open_program_judge(
+                settings,
+                build_tools,
+                lanes,
+                usable,
+                revisions.opened,
+                make_spool(settings, memory),
+                # Without a cache, a program that was compiled ahead would be compiled again.
+                compile_ahead if settings.compile_cache_mb else None,
+            )
+        )
+        revisions.on_full = program_judge.problems.evict_unused
+        boxes = await enter(open_execution_boxes(settings, usable, core_locks, cores))
+        analysis = await enter(
+            AnalysisOnDemand.open(
+                partial(open_worker_analysis, settings, slots, core_locks, cores)
+            )
         )
         runner = TaskRunner(
             build_tools,
             program_judge,
-            ProgramAnalyzer(catalogue, revisions.opened, analysis.analyze),
+            ProgramAnalyzer(build_tools.catalogue, revisions.opened, analysis.analyze),
             boxes,
             revisions,
             server.update,
@@ -181,13 +159,6 @@ async def open_judge_host(
             yield host
         finally:
             refresh.cancel()
-
-
-def make_spool(memory: Path) -> Path:
-    """Outputs that wait for their checker resemble answers, so they stay in memory, too."""
-    spool = memory / "spool"
-    spool.mkdir(mode=0o700)
-    return spool
 
 
 @asynccontextmanager

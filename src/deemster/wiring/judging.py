@@ -10,6 +10,7 @@ from deemster.directory_store import sweep
 from deemster.domain.language import Catalogue, Language, Permissions
 from deemster.domain.limits import MIB
 from deemster.programs.build.cached_compiler import BuildTools, CachedCompiler
+from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.tool_views import VersionBox
 from deemster.programs.build.toolchain import Toolchain, Toolchains
 from deemster.sandbox.boxes import Boxes
@@ -143,8 +144,6 @@ async def open_judging(
     languages: Iterable[Language],
     *,
     lanes: int,
-    cpus: Sequence[int] | None = None,
-    precompile_on_demand: bool = True,
     toolchains: Toolchains | None = None,
 ) -> AsyncIterator[tuple[BuildTools, Lanes]]:
     """Opens build tools and lanes for the given languages that are installed.
@@ -152,13 +151,33 @@ async def open_judging(
     `toolchains` may know some of the languages already.
     """
     toolchains = toolchains or Toolchains(version_box=version_box(settings))
-    found = await toolchains.find_all(languages)
-    usable = [each for each in found if isinstance(each, Toolchain)]
+    usable = await find_usable(toolchains, languages)
     async with (
-        open_lanes(settings, usable, lanes, cpus) as opened,
-        open_compiler(settings, precompile_on_demand=precompile_on_demand) as compiler,
+        open_lanes(settings, usable, lanes) as opened,
+        open_compiler(settings) as compiler,
     ):
         yield BuildTools(catalogue, toolchains, compiler, settings.work_dir), opened
+
+
+@asynccontextmanager
+async def open_judging_on_cores(
+    settings: Settings, cores: Sequence[int]
+) -> AsyncIterator[tuple[BuildTools, Lanes, list[Toolchain]]]:
+    """Opens a lane on each of these cores, and build tools, for all installed languages."""
+    catalogue = load_catalogue()
+    toolchains = Toolchains(version_box=version_box(settings))
+    usable = await find_usable(toolchains, catalogue)
+    async with (
+        open_lanes(settings, usable, len(cores), cores) as lanes,
+        open_compiler(settings, precompile_on_demand=False) as compiler,
+    ):
+        yield BuildTools(catalogue, toolchains, compiler, settings.work_dir), lanes, usable
+
+
+async def find_usable(toolchains: Toolchains, languages: Iterable[Language]) -> list[Toolchain]:
+    """Returns the toolchains of those languages that are installed."""
+    found = await toolchains.find_all(languages)
+    return [each for each in found if isinstance(each, Toolchain)]
 
 
 async def refresh_toolchains(build_tools: BuildTools) -> None:
@@ -168,8 +187,11 @@ async def refresh_toolchains(build_tools: BuildTools) -> None:
         await build_tools.toolchains.refresh(build_tools.catalogue)
 
 
-def make_spool(settings: Settings) -> Path:
-    """Makes the directory for program outputs that wait for their checker."""
-    place = settings.data_dir / "spool"
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return place
+def make_spool(settings: Settings, memory: Path | None = None) -> Path:
+    """Makes the directory for program outputs that wait for their checker.
+
+    With `memory`, a directory in memory, it is there: these outputs resemble answers.
+    """
+    spool = (memory or settings.data_dir) / "spool"
+    spool.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return spool

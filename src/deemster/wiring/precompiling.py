@@ -11,10 +11,9 @@ import structlog
 from deemster.background_task import background_task
 from deemster.domain.errors import DeemsterError
 from deemster.programs.build.cached_compiler import BuildTools
-from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import unreserved_cores
 from deemster.settings import Settings
-from deemster.wiring.judging import open_boxes
+from deemster.wiring.judging import find_usable, open_boxes
 
 CHECK_S: Final = 60.0
 """Pause between two checks: a toolchain that was upgraded needs a new header."""
@@ -46,8 +45,7 @@ async def keep_precompiled(
 
 async def precompile(settings: Settings, build_tools: BuildTools, core_locks: Path) -> None:
     """Uses boxes of its own with low priority, so that no judging slot is occupied."""
-    found = await build_tools.toolchains.find_all(build_tools.catalogue)
-    toolchains = [each for each in found if isinstance(each, Toolchain)]
+    toolchains = await find_usable(build_tools.toolchains, build_tools.catalogue)
     for toolchain in await build_tools.compiler.unprepared(toolchains):
         # Without a free core, the kernel chooses.
         free = sorted(await asyncio.to_thread(unreserved_cores, core_locks))

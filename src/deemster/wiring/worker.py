@@ -27,14 +27,11 @@ from deemster.pipeline.work.heartbeat import (
     watch_cancellations,
 )
 from deemster.pipeline.work.job_executor import JobExecutor
-from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.pipeline.work.judge_stage import JudgeStage
 from deemster.programs.build.cached_compiler import BuildTools
-from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Toolchain
 from deemster.sandbox.cores import reserve_cores, usual_slots
 from deemster.settings import Settings
-from deemster.settings.ceilings import problem_ceilings
 from deemster.store.notifications import (
     EVENT_CHANNEL,
     INPUT_CHANNEL,
@@ -46,15 +43,13 @@ from deemster.store.pool import Pool
 from deemster.wiring.analyzing import open_worker_analysis
 from deemster.wiring.compile_ahead import open_compile_ahead
 from deemster.wiring.execution_boxes import open_execution_boxes
-from deemster.wiring.judging import make_spool, open_judging, refresh_toolchains
+from deemster.wiring.judging import make_spool, open_judging_on_cores, refresh_toolchains
 from deemster.wiring.language_servers import open_language_servers
-from deemster.wiring.precompiling import precompiling
-from deemster.wiring.prepared_problems import open_prepared_problems
 from deemster.wiring.problems import open_distributor
 from deemster.wiring.process import reduce_garbage_collection, signals_handled
+from deemster.wiring.program_judge import open_program_judge
 from deemster.wiring.resources import database_url, open_artifacts, open_database, queue_url
 from deemster.wiring.stages import StageParts, open_stage_handlers, stage_policy
-from deemster.wiring.warming_up import toolchain_views, warming_up
 
 log = structlog.get_logger()
 
@@ -64,7 +59,6 @@ AHEAD_S: Final = 1.0
 
 async def run_worker(settings: Settings, slots: int | None = None) -> None:
     slots = slots or settings.slots or usual_slots()
-    catalogue = load_catalogue()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         core_locks = settings.core_locks
@@ -81,31 +75,7 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
             open_database(settings, "worker", max_size=slots + 2, durable=False)
         )
         artifacts = open_artifacts(settings)
-        build_tools, lanes = await enter(
-            open_judging(
-                settings,
-                catalogue,
-                catalogue,
-                lanes=slots,
-                cpus=cores,
-                precompile_on_demand=False,
-            )
-        )
-        found = await build_tools.toolchains.find_all(catalogue)
-        usable = [each for each in found if isinstance(each, Toolchain)]
-        await enter(warming_up(settings, toolchain_views(usable)))
-        if settings.precompile:
-            await enter(precompiling(settings, build_tools, core_locks))
-        distributor = open_distributor(settings, artifacts)
-        ceilings = problem_ceilings(settings)
-        problems = await enter(
-            open_prepared_problems(
-                build_tools, lanes, distributor.opened, make_spool(settings), ceilings
-            )
-        )
-        versions = build_tools.toolchains.versions
-        heartbeat = Heartbeat(quick_pool, slots, versions)
-        notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
+        build_tools, lanes, usable = await enter(open_judging_on_cores(settings, cores))
         caps = Caps(
             settings.max_running,
             settings.max_running_per_user,
@@ -121,12 +91,22 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
                 is_capped=caps.touches,
             )
         )
-        stage = JudgeStage(
-            pool,
-            artifacts,
-            ProgramJudge(build_tools, problems, ceilings.time_ms, compile_ahead),
-            stage_policy(settings),
+        distributor = open_distributor(settings, artifacts)
+        program_judge = await enter(
+            open_program_judge(
+                settings,
+                build_tools,
+                lanes,
+                usable,
+                distributor.opened,
+                make_spool(settings),
+                compile_ahead,
+            )
         )
+        versions = build_tools.toolchains.versions
+        heartbeat = Heartbeat(quick_pool, slots, versions)
+        notifier = await enter(Notifier.open(pool, EVENT_CHANNEL))
+        stage = JudgeStage(pool, artifacts, program_judge, stage_policy(settings))
         executor = JobExecutor(
             pool=pool,
             stage=stage,
@@ -145,7 +125,9 @@ async def run_worker(settings: Settings, slots: int | None = None) -> None:
         after_verdict = await enter(
             open_stage_handlers(
                 settings,
-                StageParts(pool, artifacts, catalogue, distributor, heartbeat, notifier),
+                StageParts(
+                    pool, artifacts, build_tools.catalogue, distributor, heartbeat, notifier
+                ),
                 partial(
                     open_worker_analysis,
                     settings,

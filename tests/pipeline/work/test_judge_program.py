@@ -18,7 +18,7 @@ from deemster.pipeline.judge.submission_judge import ignore
 from deemster.pipeline.work.judge_program import ProgramJudge
 from deemster.problems.revision import Revision
 from deemster.wiring.judging import open_judging
-from deemster.wiring.prepared_problems import open_prepared_problems
+from deemster.wiring.program_judge import open_prepared_problems
 from tests.pipeline.judge.sum_problem import (
     CATALOGUE,
     settings_in,
