@@ -3,9 +3,12 @@
 import asyncio
 from dataclasses import replace
 
+import pytest
+
+from deemster.pipeline.queue.engine import Engine, LockedJob
 from deemster.pipeline.queue.fetcher import DeliveredJob, Done
 from deemster.pipeline.queue.producer import Producer
-from tests.pipeline.queue.stores import QUICK, make_job, until_counts, working
+from tests.pipeline.queue.stores import QUICK, counts, make_job, until_counts, working
 from tests.waiting import until
 
 AHEAD = replace(QUICK, ahead_s=60.0)
@@ -194,3 +197,33 @@ async def test_q14_drain_waits_for_no_job_that_is_made_ready(
         await until_counts(queue_url, queue_env, {"active": 1, "prioritized": 1})
         may_leave.set()
     await until_counts(queue_url, queue_env, {"completed": 1, "prioritized": 1})
+
+
+async def test_q14_a_second_signal_cancels_no_job_that_is_going_back(
+    queue_url: str, queue_env: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Q14: it drains and stops once more, while the store is slow."""
+    begun = asyncio.Event()
+    return_job = Engine.return_job
+
+    async def make_ready(_: DeliveredJob) -> Done:
+        begun.set()
+        await asyncio.Event().wait()
+        return Done()
+
+    async def return_slowly(engine: Engine, locked: LockedJob) -> None:
+        await asyncio.sleep(0.2)
+        await return_job(engine, locked)
+
+    monkeypatch.setattr(Engine, "return_job", return_slowly)
+    async with (
+        Producer.open(queue_url, queue_env) as producer,
+        working(queue_url, queue_env, make_ready, times=AHEAD) as consumer,
+    ):
+        await producer.send([make_job(1)])
+        await begun.wait()
+        consumer.drain()
+        await asyncio.sleep(0.05)
+        consumer.drain()
+        await consumer.stop()
+    assert await counts(queue_url, queue_env) == {"prioritized": 1}

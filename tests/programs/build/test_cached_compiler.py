@@ -27,7 +27,7 @@ from deemster.programs.build.cached_compiler import (
     CachedBuild,
     CachedCompiler,
 )
-from deemster.programs.build.compile import Build
+from deemster.programs.build.compile import Build, run_request
 from deemster.programs.build.languages import load_catalogue
 from deemster.programs.build.toolchain import Missing, Toolchain
 from deemster.programs.execute import execute
@@ -194,6 +194,26 @@ async def test_waiting_callers_share_an_error_that_is_not_cached(tmp_path: Path)
     async with open_setup(tmp_path) as setup, asyncio.TaskGroup() as group:
         runs = [group.create_task(setup.build(bomb)) for _ in range(50)]
     assert len({id(run.result().compilation) for run in runs}) == 1
+
+
+async def test_waiting_callers_do_not_share_an_end_by_the_wall_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one may have compiled in a compile slot, beside executions."""
+    statuses = [RunStatus.WALL_LIMIT]
+
+    async def run_late(*arguments: Any) -> Build:
+        build = await run_request(*arguments)
+        assert build.compilation is not None
+        if not statuses:
+            return build
+        late = replace(build.compilation, status=statuses.pop())
+        return replace(build, program=None, compilation=late)
+
+    monkeypatch.setattr(cached_compiler, "run_request", run_late)
+    async with open_setup(tmp_path) as setup, asyncio.TaskGroup() as group:
+        runs = [group.create_task(setup.build(HELLO)) for _ in range(3)]
+    assert [each.result().program is not None for each in runs] == [False, True, True]
 
 
 async def test_a_tampered_entry_is_compiled_again(tmp_path: Path) -> None:

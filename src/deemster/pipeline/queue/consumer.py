@@ -254,8 +254,8 @@ class Consumer:
             return ending
 
     async def _handle(self, locked: LockedJob, lock: JobLock, turn: SlotTurn) -> Ending:
-        if self._stopping:
-            return Returned()
+        if self._stopping or not self._slots.is_open:
+            return Returned()  # it was fetched just before
         try:
             job = unpack(locked.data, locked.queue, locked.priority)
         except Refused as fault:

@@ -80,6 +80,10 @@ class Slots:
     def resume(self) -> None:
         self._is_paused = False
 
+    @property
+    def is_open(self) -> bool:
+        return not (self._is_closed or self._is_paused)
+
     def claimed(self) -> int:
         """Returns the number of a job that has been claimed."""
         number = next(self._numbers)
@@ -89,7 +93,7 @@ class Slots:
     async def enter(self, number: int) -> float:
         """Returns when the slot became free."""
         self._unready.discard(number)
-        if self._is_closed or self._is_paused:
+        if not self.is_open:
             raise GivenBack("The worker takes no more jobs.")
         if not self._freed_at or self._overtakes_too_many(number):
             return await self._wait(number)
@@ -156,9 +160,11 @@ class SlotTurn:
         self._number = self._slots.claimed()
 
     def give_back(self) -> bool:
-        """Returns whether the job has no slot yet: then it goes back to its queue."""
-        self.is_given_back = self._is_claimed
-        return self.is_given_back
+        """True the first time, if the job has no slot yet: then it goes back to its queue."""
+        if self.is_given_back or not self._is_claimed:
+            return False
+        self.is_given_back = True
+        return True
 
     async def enter(self) -> None:
         """Waits for a slot; raises GivenBack if there is none for a while."""

@@ -9,9 +9,9 @@ import structlog
 from deemster.domain.errors import Unavailable
 from deemster.domain.language import Language
 from deemster.domain.limits import COMPILE_S
-from deemster.domain.run_status import RunStatus
 from deemster.domain.source import Source
 from deemster.pipeline.judge.prepared_problem import PreparedProblem
+from deemster.programs.build.cached_compiler import is_late
 from deemster.programs.build.compile import Build
 from deemster.sandbox.boxes import Boxes
 
@@ -67,9 +67,7 @@ class CompileAhead:
             return None
         finally:
             self.compiling -= 1
-        compilation = build and build.compilation
-        is_late = compilation and compilation.status is RunStatus.WALL_LIMIT
-        return None if is_late else build
+        return None if build is not None and is_late(build) else build
 
     async def _compile(
         self,

@@ -166,8 +166,9 @@ class CachedCompiler:
 
         while found is None:
             built = await self._builds.run(key, build)
-            # Another caller's program is in its own work directory; a failure can be shared.
-            if own or built.program is None:
+            # Another caller's program is in its own work directory. A failure can be shared,
+            # but not that of a compiler which waited for its core.
+            if own or (built.program is None and not is_late(built)):
                 return built
             _, found = await self._find(stack, cache, request, step)
         return found
@@ -336,3 +337,9 @@ def take_fresh(cache: DirectoryCache, key: str) -> CachedDirectory | None:
     entry.release()
     cache.drop(key)
     return None
+
+
+def is_late(build: Build) -> bool:
+    """Whether the compiler was ended by its wall-clock limit."""
+    compilation = build.compilation
+    return compilation is not None and compilation.status is RunStatus.WALL_LIMIT
