@@ -102,8 +102,8 @@ async def test_a_relay_that_died_after_sending_leaves_no_duplicate(
     """Q1: after its claim expires, another relay sends the same job ids, which is a no-op."""
     await make_many(pool, 3)
     async with transaction(pool) as claiming:
-        letters = await outbox.claim(claiming, limit=10, claim_s=1e-6)
-    await producer.send([letter.job for letter in letters])
+        rows = await outbox.claim(claiming, limit=10, claim_s=1e-6)
+    await producer.send([row.job for row in rows])
     assert await states(pool) == {State.PENDING: 3}
     assert await Relay(pool, producer).send_batch() == 3
     assert await waiting_jobs(producer) == 3
@@ -123,14 +123,14 @@ async def test_a_job_may_start_before_the_relay_marks_it_as_sent(
     """Each of the two transitions emits one event."""
     (submission,) = await make_many(pool, 1)
     async with transaction(pool) as claiming:
-        letters = await outbox.claim(claiming, limit=10, claim_s=1e-6)
-    await producer.send([letter.job for letter in letters])
+        sent = await outbox.claim(claiming, limit=10, claim_s=1e-6)
+    await producer.send([row.job for row in sent])
     await start_submission(pool, SubmissionId(submission))
     await Relay(pool, producer).send_batch()
     async with connection(pool) as acquired:
         rows = await acquired.fetch("SELECT event FROM work_event ORDER BY id")
     assert [row["event"] for row in rows] == ["submit", "publish", "start"]
-    assert submission == letters[0].job.work
+    assert submission == sent[0].job.work
 
 
 async def test_while_the_queue_is_down_nothing_is_lost(pool: Pool, producer: Producer) -> None:
