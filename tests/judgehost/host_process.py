@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from deemster.domain.execution import ExecutionLimits, ExecutionOptions
+from deemster.domain.execution import ExecutionLimits, ExecutionOptions, OutputChunk
 from deemster.domain.judge_host import HostKey
 from deemster.domain.source import pack_files
 from deemster.pipeline.remote.messages import (
@@ -172,3 +172,11 @@ def outcome(stub: StubServer, task: HostTask) -> Finish:
 def result_of(stub: StubServer, task: HostTask) -> Finish:
     wait_until(lambda: stub.finishes[task.judge_id])
     return stub.finishes[task.judge_id][0]
+
+
+def output_of(stub: StubServer, task: HostTask) -> list[OutputChunk]:
+    """All output of a program that has ended: some may have come before the result."""
+    result = result_of(stub, task).execute
+    assert result is not None
+    early = [chunk for update in stub.updates[task.judge_id] for chunk in update.output]
+    return early + result.output

@@ -23,6 +23,7 @@ from tests.judgehost.host_process import (
     judging,
     make_task,
     outcome,
+    output_of,
     publish,
     result_of,
     running_host,
@@ -149,9 +150,9 @@ for path in [{str(key_file)!r}, "/proc/{host.process.pid}/environ", "/proc/1/env
         print(type(fault).__name__)
 print([name for name in os.environ if "DEEMSTER" in name])
 """
-    finish = outcome(stub, execution("python3", reads))
-    assert finish.execute is not None
-    said = b"".join(each.content for each in finish.execute.output).decode()
+    task = execution("python3", reads)
+    outcome(stub, task)
+    said = b"".join(each.content for each in output_of(stub, task)).decode()
     assert "dmh_" not in said
     assert said.endswith("[]\n")
 
@@ -209,7 +210,7 @@ def test_e5_output_is_sent_while_the_program_runs(stub: StubServer) -> None:
     assert finish.execute.result.status is RunStatus.OK
     updates = stub.updates[task.judge_id]
     assert updates, "nothing was sent before the result"
-    chunks = [each for update in updates for each in update.output] + finish.execute.output
+    chunks = output_of(stub, task)
     assert [(each.number, each.stream, each.content) for each in chunks] == [
         (1, Stream.STDOUT, b"one \xff "),
         (2, Stream.STDERR, b"warned"),
