@@ -37,11 +37,11 @@ async def count_scores(connection: Connection, submission: SubmissionId) -> None
     await SQL.count_scores(connection, id=submission)
 
 
-async def gets_copy(connection: Connection, submission: SubmissionId) -> bool:
-    """Whether `count_scores` of a submission that trials have replaced will copy an analysis to
-    this one.
+async def awaits_analysis(connection: Connection, submission: SubmissionId) -> bool:
+    """Whether an earlier submission, which this one replaced, is in a stage, and will pass its
+    analysis on when `count_scores` is called for it.
     """
-    return bool(await SQL.gets_copy(connection, id=submission))
+    return bool(await SQL.awaits_analysis(connection, id=submission))
 
 
 async def uncount_scores(connection: Connection, submission: SubmissionId) -> None:

@@ -190,7 +190,7 @@ async def refresh_toolchains(build_tools: BuildTools) -> None:
 def make_spool(settings: Settings, memory: Path | None = None) -> Path:
     """Makes the directory for program outputs that wait for their checker.
 
-    With `memory`, a directory in memory, it is there: these outputs resemble answers.
+    Judge hosts have it in `memory`, their directory in memory: these outputs resemble answers.
     """
     spool = (memory or settings.data_dir) / "spool"
     spool.mkdir(mode=0o700, parents=True, exist_ok=True)

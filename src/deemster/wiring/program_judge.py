@@ -28,7 +28,9 @@ async def open_program_judge(
     spool: Path,
     compile_ahead: CompileAhead | None,
 ) -> AsyncIterator[ProgramJudge]:
-    """Meanwhile, loads the toolchains into memory and creates precompiled headers."""
+    """Within the block, the toolchains' files are also loaded into memory, and precompiled
+    headers are created.
+    """
     precompiled = precompiling(settings, build_tools, settings.core_locks)
     ceilings = problem_ceilings(settings)
     async with (

@@ -199,11 +199,16 @@ async def test_q14_drain_waits_for_no_job_that_is_made_ready(
     await until_counts(queue_url, queue_env, {"completed": 1, "prioritized": 1})
 
 
+async def set_soon(event: asyncio.Event) -> None:
+    """After the tasks that were created before."""
+    event.set()
+
+
 async def test_q14_a_second_signal_cancels_no_job_that_is_going_back(
     queue_url: str, queue_env: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Q14: it drains and stops once more, while the store is slow."""
-    begun = asyncio.Event()
+    begun, returning, may_return = asyncio.Event(), asyncio.Event(), asyncio.Event()
     return_job = Engine.return_job
 
     async def make_ready(_: DeliveredJob) -> Done:
@@ -212,7 +217,8 @@ async def test_q14_a_second_signal_cancels_no_job_that_is_going_back(
         return Done()
 
     async def return_slowly(engine: Engine, locked: LockedJob) -> None:
-        await asyncio.sleep(0.2)
+        returning.set()
+        await may_return.wait()
         await return_job(engine, locked)
 
     monkeypatch.setattr(Engine, "return_job", return_slowly)
@@ -223,7 +229,9 @@ async def test_q14_a_second_signal_cancels_no_job_that_is_going_back(
         await producer.send([make_job(1)])
         await begun.wait()
         consumer.drain()
-        await asyncio.sleep(0.05)
+        await returning.wait()
         consumer.drain()
-        await consumer.stop()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(consumer.stop())
+            group.create_task(set_soon(may_return))
     assert await counts(queue_url, queue_env) == {"prioritized": 1}

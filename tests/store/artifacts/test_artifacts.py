@@ -17,6 +17,7 @@ from deemster.domain.limits import MIB
 from deemster.store.artifacts import ArtifactDamaged, ArtifactMissing, Artifacts
 from deemster.store.artifacts.artifacts import stoppable
 from tests.store.artifacts.conftest import ArtifactStore
+from tests.waiting import until
 
 NOTHING = hashlib.sha256(b"never put").hexdigest()
 
@@ -60,11 +61,17 @@ async def test_a_damaged_artifact_is_noticed_and_storing_it_again_repairs_it(
 ) -> None:
     digest = await artifacts.put(b"content")
     store.content(digest).write_bytes(harm)
-    await asyncio.sleep(0.01)  # the S3 server remembers sizes of files for a millisecond
+    await until(lambda: has_size(artifacts, digest, len(harm)))
     with pytest.raises(ArtifactDamaged, match=digest):
         await artifacts.get(digest)
     await artifacts.put(b"content")
     assert await artifacts.get(digest) == b"content"
+
+
+async def has_size(artifacts: Artifacts, digest: str, size_bytes: int) -> bool:
+    """The S3 server remembers the size of a file for a millisecond."""
+    found = await artifacts.find(f"content/{digest[:2]}/{digest}")
+    return found is not None and found.size_bytes == size_bytes
 
 
 @pytest.mark.parametrize("digest", ["", "x", "../../etc", "A" * 64, "0" * 63, "0" * 64 + "\n"])

@@ -117,7 +117,9 @@ async def why_stage_has_none(
         return AnalysisPending("The submission is judged first: try again later.")
     if view.verdict is None:
         return NotAnalyzed("This submission was not judged, so it was not analysed.")
-    if await is_being_analysed(acquired, view.id) or await stages.gets_copy(acquired, view.id):
+    if await is_being_analysed(acquired, view.id) or await stages.awaits_analysis(
+        acquired, view.id
+    ):
         return AnalysisPending("The analysis has not ended: try again in a moment.")
     return None
 

@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 import structlog
 
+from deemster.cache.ttl import TtlCache
 from deemster.domain.errors import LostRace, Unavailable
 from deemster.domain.ids import WorkId, new_id
 from deemster.domain.job import Job
@@ -40,11 +41,11 @@ LOOK_S: Final = 0.2
 WAIT_S: Final = 1.0
 """Longest wait of a job for a host; after that it goes back to its queue."""
 MAX_HELD_SLOTS: Final = 4
-"""Slots in which jobs wait for longer than that, each for other hosts."""
+"""Most slots in which a job waits for longer than that, each for other hosts."""
 SHORTEST_PAUSE_S: Final = 1.0
-"""For which a job lets others pass. Then it waits again, if no job before it does."""
+"""Shortest time for which a job lets others pass. Then it waits, unless one before it does."""
 RETURNS_PER_S: Final = 100
-"""Most jobs that come back from such pauses per second and need the same."""
+"""Most jobs that need the same and come back from such a pause in a second."""
 FULL_S: Final = 0.5
 AVOIDED_S: Final = 5.0
 """A host that could not be reached gets no task for this time."""
@@ -90,12 +91,10 @@ class Transmitter:
     """What no host had room for at the last look, with the time until which this counts."""
     _waiting: dict[Needed, list[Place]] = field(default_factory=lambda: defaultdict(list))
     """The jobs that wait for a host in a slot."""
-    _lets_pass_until: float = 0.0
-    """Until this time, jobs for which no host has room let others pass."""
-    _pauses_s: dict[Needed, float] = field(default_factory=dict)
-    """For how long, if they block others."""
-    _looked_until: dict[Needed, float] = field(default_factory=dict)
-    """The time until which this counts."""
+    _pauses: TtlCache[float] = field(
+        default_factory=lambda: TtlCache(keep_s=WAIT_S, max_entries=100)
+    )
+    """For how many seconds jobs let others pass, by what they need."""
 
     async def handle(self, delivered: DeliveredJob) -> Done | RetryLater:
         job = delivered.job
@@ -153,8 +152,8 @@ class Transmitter:
         """
         needed, place = needed_for(details), place_of(job)
         waiting = self._waiting[needed]
-        if waiting and min(waiting) < place and time.monotonic() < self._lets_pass_until:
-            return RetryLater(self._pauses_s.get(needed, SHORTEST_PAUSE_S))
+        if waiting and min(waiting) < place and (pause_s := await self._pause_s(needed)):
+            return RetryLater(pause_s)
         waiting.append(place)
         try:
             while True:
@@ -181,19 +180,19 @@ class Transmitter:
         But if a host has room for other work that waits, jobs that get their place back would
         be delivered first again, and block it. So they are delayed meanwhile.
         """
-        pause_s = await self._pause_for_others(needed_for(details))
-        if pause_s is None:
+        pause_s = await self._pause_s(needed_for(details))
+        if not pause_s:
             raise GivenBack(f"No host has room for {job.work}.")
-        self._lets_pass_until = time.monotonic() + WAIT_S
         return RetryLater(pause_s)
 
-    async def _pause_for_others(self, needed: Needed) -> float | None:
-        """How long jobs let others pass, for which a host has room; None: there are none.
+    async def _pause_s(self, needed: Needed) -> float:
+        """For how long jobs let others pass, for which a host has room; 0: there are none.
 
         Looks once for all jobs that need the same: the statement reads all that waits.
         """
-        if time.monotonic() < self._looked_until.get(needed, 0.0):
-            return self._pauses_s.get(needed)
+        key = " ".join(needed)
+        if (known := self._pauses.get(key)) is not None:
+            return known
         async with connection(self.pool) as acquired:
             blocking = await remote_tasks.count_blocking(
                 acquired,
@@ -202,12 +201,9 @@ class Transmitter:
                 excluded=self._unreachable(),
                 ahead=self._tasks_ahead,
             )
-        self._looked_until[needed] = time.monotonic() + WAIT_S
-        if blocking is None:
-            self._pauses_s.pop(needed, None)
-            return None
-        self._pauses_s[needed] = max(SHORTEST_PAUSE_S, blocking / RETURNS_PER_S)
-        return self._pauses_s[needed]
+        pause_s = 0.0 if blocking is None else max(SHORTEST_PAUSE_S, blocking / RETURNS_PER_S)
+        self._pauses.put(key, pause_s)
+        return pause_s
 
     async def _begin_once(self, job: Job, details: WorkDetails) -> Started | None:
         """Does not look again for a job that needs the same as one before it that waits."""

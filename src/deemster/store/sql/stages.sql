@@ -22,8 +22,9 @@ WITH successor AS (
 )
 SELECT id FROM successor;
 
--- name: gets_copy$
--- Tells whether a submission in a stage, which this one replaced by way of any number of sets, will copy its analysis to it.
+-- name: awaits_analysis$
+-- Tells whether an earlier submission, which this one replaced (after any number of sets), is in a stage and will pass
+-- its analysis on to this one.
 WITH RECURSIVE replaced AS (
     SELECT rejudge_of AS id FROM work WHERE id = :id AND COALESCE(applied_in, staged_in) IS NOT NULL
      UNION ALL
